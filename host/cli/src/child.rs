@@ -35,6 +35,8 @@ pub(crate) struct Program {
 }
 
 /// Why a program did not start, and the exit code that says so.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
 pub(crate) struct NotStarted {
     pub(crate) why: String,
     pub(crate) exit: Exit,
@@ -45,15 +47,13 @@ impl Program {
     pub(crate) fn start(
         command: &[OsString],
         variables: &[(&'static str, OsString)],
-    ) -> anyhow::Result<Result<Program, NotStarted>> {
+    ) -> anyhow::Result<Program> {
         let (program, arguments) = command.split_first().context("name a program to start")?;
         // Listened to before there is a child that they could be for.
         let signals = signals().context("cannot listen for signals")?;
         let started = Command::new(program).args(arguments).envs(variables.iter().cloned()).spawn();
-        Ok(match started {
-            Ok(child) => Ok(Program { child, signals }),
-            Err(error) => Err(not_started(&program.to_string_lossy(), &error)),
-        })
+        let child = started.map_err(|error| not_started(&program.to_string_lossy(), &error))?;
+        Ok(Program { child, signals })
     }
 
     /// Returns its process.
@@ -130,12 +130,11 @@ mod tests {
 
     use super::*;
 
-    async fn run(command: &[&str]) -> Result<Exit, u8> {
+    async fn run(command: &[&str]) -> Result<Exit, Exit> {
         let command: Vec<OsString> = command.iter().map(Into::into).collect();
-        match Program::start(&command, &[("LEAFGATE_TEST", "7".into())]).unwrap() {
+        match Program::start(&command, &[("LEAFGATE_TEST", "7".into())]) {
             Ok(running) => Ok(running.ended().await.unwrap()),
-            Err(NotStarted { exit: Exit::Program(code), .. }) => Err(code),
-            Err(NotStarted { why, .. }) => panic!("{why}"),
+            Err(error) => Err(error.downcast::<NotStarted>().unwrap().exit),
         }
     }
 
@@ -147,8 +146,8 @@ mod tests {
         let _alone = PROGRAMS.lock().await;
         assert_eq!(run(&["sh", "-c", "exit $LEAFGATE_TEST"]).await, Ok(Exit::Program(7)));
         assert_eq!(run(&["sh", "-c", "kill -KILL $$"]).await, Ok(Exit::Program(137)));
-        assert_eq!(run(&["/nowhere/program"]).await, Err(NOT_FOUND));
-        assert_eq!(run(&["/"]).await, Err(NOT_RUN));
+        assert_eq!(run(&["/nowhere/program"]).await, Err(Exit::Program(NOT_FOUND)));
+        assert_eq!(run(&["/"]).await, Err(Exit::Program(NOT_RUN)));
     }
 
     #[tokio::test]
@@ -160,7 +159,7 @@ mod tests {
         let script = "trap 'exit 5' TERM; : > \"$0\"; while :; do sleep 0.01; done";
         let command: Vec<OsString> =
             vec!["sh".into(), "-c".into(), script.into(), ready.clone().into_os_string()];
-        let Ok(running) = Program::start(&command, &[]).unwrap() else { panic!("sh is there") };
+        let running = Program::start(&command, &[]).unwrap();
         tokio::spawn(async move {
             while !ready.exists() {
                 tokio::task::yield_now().await;

@@ -46,8 +46,7 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
     if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
         return Some(folder.join("cache"));
     }
-    let of_user = variable("XDG_CACHE_HOME").filter(|folder| folder.is_absolute());
-    of_user.or_else(|| Some(variable("HOME")?.join(".cache"))).map(|folder| folder.join("leafgate"))
+    Some(of_user(&variable, "XDG_CACHE_HOME", ".cache")?.join("leafgate"))
 }
 
 /// Returns the folder of everything that outlives a run.
@@ -55,20 +54,14 @@ pub(crate) fn data_folder() -> anyhow::Result<PathBuf> {
     if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
         return Ok(folder);
     }
-    // The XDG specification says that relative paths are to be ignored.
-    if let Some(folder) = variable("XDG_DATA_HOME").filter(|folder| folder.is_absolute()) {
-        return Ok(folder.join("leafgate"));
-    }
-    let home = variable("HOME")
+    let data = of_user(&variable, "XDG_DATA_HOME", ".local/share")
         .context("neither LEAFGATE_DATA_DIR nor XDG_DATA_HOME nor HOME is set: set one of them")?;
-    Ok(home.join(".local/share/leafgate"))
+    Ok(data.join("leafgate"))
 }
 
 /// Returns where the user's file is, whether it is there or not.
 pub(crate) fn own_file() -> Option<PathBuf> {
-    let folder = variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
-    let folder = folder.or_else(|| Some(variable("HOME")?.join(".config")));
-    folder.map(|folder| folder.join(CONFIGURATION))
+    Some(of_user(&variable, "XDG_CONFIG_HOME", ".config")?.join(CONFIGURATION))
 }
 
 /// Returns a digest that says nothing without this installation's key.
@@ -76,6 +69,17 @@ pub(crate) fn keyed(what: &str, of: &[u8]) -> anyhow::Result<String> {
     let digest = base16ct::lower::encode_string(&Sha256::digest(of));
     let secret = installation()?.secret_for(&format!("started with {what} {digest}"));
     Ok(base16ct::lower::encode_string(&secret))
+}
+
+/// Returns the folder of the user's that a variable of the XDG specification names, else this one in the
+/// home folder. A relative path is ignored, as the specification says.
+pub(crate) fn of_user(
+    variable: &dyn Fn(&str) -> Option<PathBuf>,
+    named: &str,
+    in_home: &str,
+) -> Option<PathBuf> {
+    let folder = variable(named).filter(|folder| folder.is_absolute());
+    folder.or_else(|| Some(variable("HOME")?.join(in_home)))
 }
 
 /// Returns a path that the environment names.

@@ -72,6 +72,7 @@ use leafgate_admin::ApiError;
 use serde_json::json;
 
 use args::{Cli, Command, CommandLine};
+use child::NotStarted;
 use exit::Exit;
 use options::{ConfigCommand, PolicyCommand};
 use print::Printer;
@@ -126,7 +127,7 @@ fn ended(ended: anyhow::Result<Exit>, printer: &mut Printer) -> Exit {
     let hint = refused.and_then(|refused| refused.hint.as_ref());
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     printer.error_line(&format!("leafgate: {error:#}{hint}"));
-    Exit::Bad
+    error.downcast_ref::<NotStarted>().map_or(Exit::Bad, |program| program.exit)
 }
 
 fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -137,8 +138,8 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Env(gate) => client::env::run(&gate, printer),
         Command::Start => standing::start(printer),
         Command::Stop(args) => standing::stop(&args, printer),
-        Command::Service { command } => service::run(&command, printer),
-        Command::Vscode { command } => vscode::run(&command, printer),
+        Command::Service(command) => service::run(&command, printer),
+        Command::Vscode(command) => vscode::run(&command, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Status(gate) => status::run(&gate, printer),
         Command::Mode(args) => mode::run(&args, printer),
@@ -153,29 +154,29 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Reveal(args) => reveal::run(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
         Command::Cache(args) => log::cache::run(&args, printer),
-        Command::Receipt { command } => receipt::run(&command, printer),
+        Command::Receipt(command) => receipt::run(&command, printer),
         Command::Pending { gate, command } => pending::run(&gate, &command, printer),
         Command::Apply(args) => apply::run(&args, printer),
-        Command::Agents { command } => agents::run(&command, printer),
+        Command::Agents(command) => agents::run(&command, printer),
         Command::Compose(args) => compose::run(&args, printer),
         Command::Tree(args) => tree::run(&args, printer),
         Command::Verify(args) => verify::run(&args, printer),
         Command::Scan(args) => scan::run(&args, printer),
         Command::Explain(args) => explain::run(&args, printer),
-        Command::Policy { command: PolicyCommand::New { folder } } => policy::begin(folder, printer),
+        Command::Policy(PolicyCommand::New { folder }) => policy::begin(folder, printer),
         Command::Check(args) => policy::check(&args, printer),
-        Command::Except { command } => except::run(&command, printer),
+        Command::Except(command) => except::run(&command, printer),
         Command::Baseline(args) => except::baseline(&args, printer),
         Command::Promote(args) => promote::run(&args, printer),
         Command::Test(args) => rule_tests::run(&args, printer),
-        Command::Plugin { command } => plugin::run(&command, printer),
-        Command::Detectors { command } => detectors::run(&command, printer),
-        Command::Known { command } => known::run(&command, printer),
+        Command::Plugin(command) => plugin::run(&command, printer),
+        Command::Detectors(command) => detectors::run(&command, printer),
+        Command::Known(command) => known::run(&command, printer),
         Command::Redact(args) => redact::run(&args, false, printer),
-        Command::Chat { command } => chat::run(&command, printer),
-        Command::Config { command: ConfigCommand::Show(config) } => settings::run(&config, printer),
-        Command::Own { command } => parcel::run(&command, printer),
-        Command::Schema { command } => inspect::schema(command, printer),
+        Command::Chat(command) => chat::run(&command, printer),
+        Command::Config(ConfigCommand::Show(config)) => settings::run(&config, printer),
+        Command::Own(command) => parcel::run(&command, printer),
+        Command::Schema(command) => inspect::schema(command, printer),
         Command::Help { words } => inspect::help(&words, printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man { folder } => inspect::man(folder.as_deref(), printer),

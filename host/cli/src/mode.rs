@@ -10,7 +10,7 @@ use leafgate_review::rows;
 
 use crate::admin::AdminClient;
 use crate::exit::Exit;
-use crate::options::{GateArgs, ModeArgs, SessionArgs, SessionsCommand};
+use crate::options::{GateArgs, ModeArgs, NO_POLICY, SessionArgs, SessionsCommand};
 use crate::print::{Printer, Style};
 
 /// Shows the mode, or chooses one.
@@ -125,6 +125,15 @@ pub(crate) fn why_off(status: &Status) -> String {
     match status.mode.as_ref().and_then(|mode| mode.off_seconds) {
         Some(left) => format!("switched off for {left} s more, `leafgate on` ends it"),
         None => "switched off (setting `enabled`)".to_owned(),
+    }
+}
+
+/// Returns why no rule looks at what passes a gate by this policy; `None` where rules do.
+pub(crate) fn unguarded(status: &Status, policy: &str) -> Option<String> {
+    match policy {
+        _ if !status.enabled => Some(format!("is {}", why_off(status))),
+        NO_POLICY => Some("has no policy".to_owned()),
+        _ => None,
     }
 }
 

@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn start(command: String, gate: RuntimeFile) -> io::Result<()> {
     let follow = move || {
         // The gate ends with its process, so there is nobody to tell of an error at its end.
-        if let Ok(events) = admin::listen(&gate) {
+        if let Ok(events) = admin::listen(&gate, None) {
             let waiting = AdminClient::new(&gate).ok().and_then(|gate| gate.pending().ok());
             Notifier::new(command, TIMEOUT).follow(waiting.unwrap_or_default().last(), &events);
         }
@@ -46,7 +46,7 @@ impl Notifier {
 
     fn follow(&mut self, waiting: Option<&TurnSummary>, events: &Receiver<EventResult>) {
         if let Some(turn) = waiting {
-            self.tell(&Waits::of(turn));
+            self.tell(turn);
         }
         // A turn may be in the list and among the events. Ids are numbers that count up.
         let number = |turn: &str| turn.parse().unwrap_or(u64::MAX);
@@ -54,14 +54,14 @@ impl Notifier {
         while let Ok(Ok(event)) = events.recv() {
             // What came while the last run lasted.
             let came = std::iter::once(event).chain(events.try_iter().flatten()).filter_map(began);
-            if let Some(newest) = came.filter(|turn| number(&turn.turn) > told).last() {
-                told = number(&newest.turn);
+            if let Some(newest) = came.filter(|turn| number(&turn.id) > told).last() {
+                told = number(&newest.id);
                 self.tell(&newest);
             }
         }
     }
 
-    fn tell(&mut self, turn: &Waits) {
+    fn tell(&mut self, turn: &TurnSummary) {
         let ended = self.run(turn);
         if let Some(failure) = self.news(ended) {
             tracing::warn!(
@@ -77,15 +77,14 @@ impl Notifier {
         ended.err().filter(|_| !failed_before)
     }
 
-    fn run(&self, turn: &Waits) -> anyhow::Result<()> {
+    fn run(&self, turn: &TurnSummary) -> anyhow::Result<()> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(&self.command);
-        for (name, value) in turn.variables() {
-            command.env(name, printer::line(value).as_str());
+        for (name, value) in variables(turn) {
+            command.env(name, printer::line(&value).as_str());
         }
-        let nothing = [Stdio::null(), Stdio::null(), Stdio::null()];
-        let [input, output, error] = nothing;
-        let child = command.stdin(input).stdout(output).stderr(error).process_group(0).spawn();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.process_group(0).spawn();
         let status = wait(child.context("it cannot be run")?, self.timeout)?;
         ensure!(status.success(), "it ended with {status}");
         Ok(())
@@ -111,40 +110,21 @@ fn wait(mut child: Child, timeout: Duration) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// What the command learns of a turn.
-#[derive(Debug, PartialEq, Eq)]
-struct Waits {
-    turn: String,
-    session: String,
-    rules: String,
-    reason: String,
+/// Returns what the command learns of a turn.
+fn variables(turn: &TurnSummary) -> [(&'static str, String); 4] {
+    let rules: Vec<_> = turn.holds.iter().map(|hold| hold.rule.as_str()).collect();
+    let by_mode = || turn.mode.map_or(String::new(), |mode| mode.label().to_owned());
+    [
+        ("LEAFGATE_TURN", turn.id.clone()),
+        ("LEAFGATE_SESSION", turn.label.clone()),
+        ("LEAFGATE_RULES", rules.join(",")),
+        ("LEAFGATE_REASON", turn.holds.first().map_or_else(by_mode, |hold| hold.reason.clone())),
+    ]
 }
 
-impl Waits {
-    fn of(turn: &TurnSummary) -> Self {
-        let rules: Vec<_> = turn.holds.iter().map(|hold| hold.rule.as_str()).collect();
-        let by_mode = || turn.mode.map_or(String::new(), |mode| mode.label().to_owned());
-        Waits {
-            turn: turn.id.clone(),
-            session: turn.label.clone(),
-            rules: rules.join(","),
-            reason: turn.holds.first().map_or_else(by_mode, |hold| hold.reason.clone()),
-        }
-    }
-
-    fn variables(&self) -> [(&'static str, &str); 4] {
-        [
-            ("LEAFGATE_TURN", &self.turn),
-            ("LEAFGATE_SESSION", &self.session),
-            ("LEAFGATE_RULES", &self.rules),
-            ("LEAFGATE_REASON", &self.reason),
-        ]
-    }
-}
-
-fn began(event: Event) -> Option<Waits> {
+fn began(event: Event) -> Option<TurnSummary> {
     match event {
-        Event::Paused { turn } if turn.with.is_none() => Some(Waits::of(&turn)),
+        Event::Paused { turn } if turn.with.is_none() => Some(turn),
         _ => None,
     }
 }
@@ -219,7 +199,7 @@ mod tests {
     #[test]
     fn a_mode_is_a_reason_too() {
         let by_mode = TurnSummary { holds: Vec::new(), mode: Some(TurnMode::InterceptOnce), ..turn("1") };
-        let Waits { rules, reason, .. } = Waits::of(&by_mode);
+        let [.., (_, rules), (_, reason)] = variables(&by_mode);
         assert_eq!((rules.as_str(), reason.as_str()), ("", "Pause next turn"));
     }
 
@@ -234,7 +214,7 @@ mod tests {
         let mut read = fs::File::options();
         let mut held =
             read.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(&pipe).unwrap();
-        let ended = notifier.run(&Waits::of(&turn("1"))).unwrap_err();
+        let ended = notifier.run(&turn("1")).unwrap_err();
         assert!(ended.to_string().starts_with("it was ended after"), "{ended}");
         // Ends when nobody has it open any more: then what was started is gone.
         fcntl_setfl(&held, OFlags::empty()).unwrap();
@@ -244,7 +224,7 @@ mod tests {
     #[test]
     fn a_failure_is_said_once_until_a_run_succeeds() {
         let mut notifier = notifier("exit 3", Path::new("/"));
-        let ended = notifier.run(&Waits::of(&turn("1")));
+        let ended = notifier.run(&turn("1"));
         let said = notifier.news(ended).unwrap().to_string();
         assert_eq!(said, "it ended with exit status: 3");
         let failed = || Err(anyhow::anyhow!("it failed"));

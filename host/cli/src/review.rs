@@ -5,13 +5,11 @@
 
 use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use anyhow::bail;
-use leafgate_admin::{Event, RuntimeFile, TurnView};
+use leafgate_admin::{RuntimeFile, TurnView};
 use leafgate_review::plain;
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
@@ -21,6 +19,7 @@ use crate::admin::{self, AdminClient};
 use crate::exit::Exit;
 use crate::options::ReviewArgs;
 use crate::print::{self, Printer};
+use crate::stop::Stop;
 use crate::{home, runtime};
 
 pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -32,13 +31,13 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
-        announce(only_about(only.clone(), admin::listen(&gate)?), prompt);
+        announce(admin::listen(&gate, only.clone())?, prompt);
         let mut turns = AdminClient::new(&gate)?.only(only);
         plain::run(&mut turns, &mut stdin().lock(), &mut stdout(), prompt)?;
         return Ok(Exit::Done);
     }
     require_terminal()?;
-    let waiting = on_screen(&gate, only, &Arc::default())?;
+    let waiting = on_screen(&gate, only, &Stop::by_hand())?;
     if let Some(text) = farewell(waiting) {
         printer.line(&text)?;
     }
@@ -71,23 +70,19 @@ pub(crate) fn require_terminal() -> anyhow::Result<()> {
 }
 
 /// Shows the prompt until the person leaves it or `stop` is set. Returns how many turns still wait.
-pub(crate) fn on_screen(
-    gate: &RuntimeFile,
-    only: Option<String>,
-    stop: &Arc<AtomicBool>,
-) -> anyhow::Result<usize> {
+pub(crate) fn on_screen(gate: &RuntimeFile, only: Option<String>, stop: &Stop) -> anyhow::Result<usize> {
     // Listening starts before the first list is asked for, so that no turn begins to wait between
     // the two.
-    let events = only_about(only.clone(), admin::listen(gate)?);
+    let events = admin::listen(gate, only.clone())?;
     let mut turns = AdminClient::new(gate)?.only(only);
     let mut outside = EditorCommand::new(editor(), private_folder()?);
     let theme = if print::may_colour(&stdout()) { Theme::Colour } else { Theme::Plain };
-    let mut events = UntilStopped { stop: Arc::clone(stop), events: TerminalEvents::new(events) };
+    let mut events = UntilStopped { stop: stop.clone(), events: TerminalEvents::new(events) };
     let mut surface = TerminalSurface::open(theme)?;
     let left = screen::run(&mut turns, &mut events, &mut surface, &mut outside);
     drop(surface);
     match left {
-        Err(_) if stop.load(Relaxed) => Ok(0),
+        Err(_) if stop.is_requested() => Ok(0),
         left => Ok(left?),
     }
 }
@@ -104,40 +99,17 @@ fn private_folder() -> anyhow::Result<PathBuf> {
     Ok(if folder.is_dir() { folder } else { home::data_folder()? })
 }
 
-/// Drops events about other turns.
-fn only_about(only: Option<String>, events: Receiver<admin::EventResult>) -> Receiver<admin::EventResult> {
-    let Some(only) = only else { return events };
-    let (sender, kept) = mpsc::channel();
-    std::thread::spawn(move || {
-        let wanted = |event: &admin::EventResult| match event {
-            Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
-                turn.id == only
-            }
-            Ok(
-                Event::Mode { .. }
-                | Event::Sessions { .. }
-                | Event::Subagent { .. }
-                | Event::Agent { .. }
-                | Event::Policy { .. },
-            )
-            | Err(_) => true,
-        };
-        events.into_iter().filter(wanted).all(|event| sender.send(event).is_ok());
-    });
-    kept
-}
-
 /// The events, until the gate in this process stops. The prompt then ends and gives the terminal
 /// back.
 struct UntilStopped<H> {
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     events: H,
 }
 
 impl<H: EventSource> EventSource for UntilStopped<H> {
     fn next(&mut self, timeout: Duration) -> io::Result<ScreenEvent> {
         let event = self.events.next(timeout)?;
-        if self.stop.load(Relaxed) {
+        if self.stop.is_requested() {
             return Err(io::Error::other("the gate stops"));
         }
         Ok(event)

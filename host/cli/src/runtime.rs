@@ -5,9 +5,9 @@
 //! was left by a gate that was killed: unlike a process id, a lock never belongs to another
 //! process. The file holds the token of the admin API, so a file that others may read is refused.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -113,27 +113,18 @@ fn remove_stale(folder: &Path) -> anyhow::Result<()> {
 /// Writes the file under another name and locks it before it gets its own: others see a whole,
 /// locked file or none.
 fn write(folder: &Path, port: u16, gate: &RuntimeFile) -> anyhow::Result<Published> {
-    let path = folder.join(file_of(port));
-    let draft = folder.join(format!(".gate-{port}.{}", std::process::id()));
-    // Stale by an earlier process that had our id.
-    let _ = fs::remove_file(&draft);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let linked = lock_and_fill(&mut file, gate).and_then(|()| fs::hard_link(&draft, &path));
-    let _ = fs::remove_file(&draft);
-    match linked {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            bail!("{} is another gate's, which listens on the same port: choose another port", path.display())
-        }
-        linked => linked?,
-    }
-    Ok(Published { path, file })
-}
-
-fn lock_and_fill(file: &mut File, gate: &RuntimeFile) -> io::Result<()> {
-    file.try_lock()?;
+    let name = file_of(port);
+    let path = folder.join(&name);
     let mut text = serde_json::to_vec_pretty(gate)?;
     text.push(b'\n');
-    file.write_all(&text)
+    let draft = private::draft(folder, name.as_ref(), 0o600, &text)?;
+    draft.as_file().try_lock()?;
+    match draft.persist_noclobber(&path) {
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {
+            bail!("{} is another gate's, which listens on the same port: choose another port", path.display())
+        }
+        linked => Ok(Published { file: linked?, path }),
+    }
 }
 
 impl Drop for Published {
@@ -175,20 +166,15 @@ pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Run
 pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Vec<RuntimeFile>> {
     let running = match name {
         Some(_) => return Ok(vec![find(folder, name)?]),
-        None => running(folder)?,
+        None => find_running(folder)?,
     };
     if running.is_empty() { Err(none_runs(folder)) } else { Ok(running) }
-}
-
-/// Finds all that run.
-pub(crate) fn find_running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
-    running(folder)
 }
 
 /// Finds the gate that is named, or the only one that runs; `None` where none was named and none
 /// runs.
 pub(crate) fn find_if_any(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Option<RuntimeFile>> {
-    if name.is_none() && running(folder)?.is_empty() {
+    if name.is_none() && find_running(folder)?.is_empty() {
         return Ok(None);
     }
     find(folder, name).map(Some)
@@ -209,7 +195,7 @@ fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
 
 /// Of several gates that of the user is meant, which stands.
 fn only(folder: &Path) -> anyhow::Result<RuntimeFile> {
-    let mut running = running(folder)?;
+    let mut running = find_running(folder)?;
     if let Some(place) = running.iter().position(|gate| gate.standing) {
         return Ok(running.swap_remove(place));
     }
@@ -229,7 +215,7 @@ fn none_runs(folder: &Path) -> anyhow::Error {
 
 /// Returns the names that could have been given instead.
 fn others(folder: &Path) -> String {
-    let running = running(folder).unwrap_or_default();
+    let running = find_running(folder).unwrap_or_default();
     let urls: Vec<_> = running.iter().map(|gate| gate.listen.as_str()).collect();
     if urls.is_empty() {
         return String::new();
@@ -237,8 +223,8 @@ fn others(folder: &Path) -> String {
     format!("; choose by port with --gate: {}", urls.join(", "))
 }
 
-/// Returns all gates that run, by the name of their files.
-fn running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
+/// Finds all that run, by the name of their files.
+pub(crate) fn find_running(folder: &Path) -> anyhow::Result<Vec<RuntimeFile>> {
     let mut running = Vec::new();
     for path in files(folder)? {
         let entry = RuntimeEntry::read(&path);
@@ -306,6 +292,8 @@ impl RuntimeEntry {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     fn gate(port: u16) -> RuntimeFile {
@@ -423,7 +411,8 @@ mod tests {
     fn a_file_that_no_gate_wrote_is_not_quoted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gate-1.json");
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).unwrap();
+        let mut file = File::create_new(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         file.try_lock().unwrap();
         file.write_all(b"{\"token\": \"quoted\"}").unwrap();
         let error = found(folder.path(), None).unwrap_err();

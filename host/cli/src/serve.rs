@@ -10,7 +10,6 @@ mod memory;
 mod notified;
 mod prompt;
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,18 +19,17 @@ use leafgate_admin::{Status, TurnMode};
 use leafgate_config::Settings;
 use leafgate_gate::{Gate, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_http::listener::Listener;
-use leafgate_policy::{LoadError, Policy};
+use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_record::Both;
 use leafgate_store::Store;
 use leafgate_trace::Tracer;
 use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
-use self::prompt::ServePrompt;
 use crate::except::PolicyFolders;
 use crate::exit::Exit;
 use crate::kept::KeptMode;
-use crate::known::KnownNow;
+use crate::known::{KnownNow, KnownSource};
 use crate::options::{RunArgs, policy_place};
 use crate::print::Printer;
 use crate::reload::{PolicyWatch, Reload};
@@ -77,12 +75,12 @@ pub(crate) fn until_stopped(
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     runtime.block_on(async {
         let stop = Stop::on_signals()?;
-        let gate = OpenGate::open(setup).await?;
+        let gate = OpenGate::open(setup, settings).await?;
         ready(&gate, &stop)?;
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| review).map(|file| ServePrompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| prompt::show(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;
@@ -90,7 +88,8 @@ pub(crate) fn until_stopped(
         notified::tell("READY=1");
         gate.serve(&stop).await;
         if let Some(prompt) = prompt {
-            prompt.closed().await;
+            // A panic has been reported where it happened, and the terminal restored.
+            let _ = prompt.await;
         }
         Ok(Exit::Done)
     })
@@ -103,7 +102,6 @@ pub(crate) struct OpenGate {
     policy: Arc<Policy>,
     mode: TurnMode,
     listener: Listener,
-    address: SocketAddr,
     log_in_json: bool,
     admin: Option<AdminListener>,
     metrics: Option<Listener>,
@@ -114,29 +112,29 @@ pub(crate) struct OpenGate {
 
 impl OpenGate {
     /// Loads the policy and listens.
-    pub(crate) async fn open(mut setup: GateSetup) -> anyhow::Result<OpenGate> {
+    pub(crate) async fn open(mut setup: GateSetup, settings: &Settings) -> anyhow::Result<OpenGate> {
         if let Some(managed) = managed::find()? {
             managed.check_upstreams(&setup.config)?;
         }
-        log::start(setup.log, &setup.log_level, setup.log_in_json)?;
-        let known = KnownNow::open(setup.known.clone())?;
-        let mut reload = Reload::new(setup.policy.clone()).knowing(&known);
-        if setup.requires_tests {
-            reload = reload.requiring_tests()?;
-        }
+        let log_in_json = settings.text("log-format") == Some("json");
+        log::start(setup.log, settings.text("log").unwrap_or_default(), log_in_json)?;
+        let known = KnownNow::open(KnownSource::of(settings))?;
+        let requires_tests = settings.switch("require-tests") == Some(true);
+        let reload = reload_of(setup.policy.clone(), &known, requires_tests)?;
         let policy = Arc::new(reload.load()?);
         setup.config.policy_source = reload.name();
         let folders = PolicyFolders::new(setup.policy.clone(), setup.upstream_policies.clone());
-        let own = own_policies(&mut setup, &known)?;
+        let own = own_policies(&mut setup, &known, requires_tests)?;
         let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
         let kept = KeptMode::in_folder(home::data_folder()?);
         let mode = kept.read()?;
         gate.keep_mode(mode, move |mode| kept.write(mode));
         gate.write_exceptions(folders);
-        gate.keep_saved(SavedFolder::open(&setup.workspace)?);
-        if let Some(team) = TeamFile::find(setup.agents.as_deref(), &setup.policy) {
+        gate.keep_saved(SavedFolder::open(Path::new(settings.text("workspace").unwrap_or_default()))?);
+        let agents = settings.text("agents").map(Path::new);
+        if let Some(team) = TeamFile::find(agents, &setup.policy) {
             // What is wrong with it is said at once, and not with the first run.
-            if team.team().is_none() && setup.agents.is_some() {
+            if team.team().is_none() && agents.is_some() {
                 let warning =
                     "the file that `agents` names is not there: /agents/v1 serves nobody until it is";
                 tracing::warn!(target: "leafgate::agents", "{warning}");
@@ -159,25 +157,12 @@ impl OpenGate {
         for (name, reload) in own {
             _watches.extend(watch_own(name, reload, &gate)?);
         }
-        let (address, log_in_json) = (listener.address(), setup.log_in_json);
-        Ok(OpenGate {
-            gate,
-            policy,
-            mode,
-            listener,
-            address,
-            log_in_json,
-            admin,
-            metrics,
-            store,
-            tracer,
-            _watches,
-        })
+        Ok(OpenGate { gate, policy, mode, listener, log_in_json, admin, metrics, store, tracer, _watches })
     }
 
     /// Returns how the gate is, with the address where it will serve.
     pub(crate) fn status(&self) -> Status {
-        Status { listen: format!("http://{}", self.address), ..self.gate.status() }
+        Status { listen: format!("http://{}", self.listener.address()), ..self.gate.status() }
     }
 
     /// Returns the gate itself.
@@ -226,7 +211,7 @@ impl OpenGate {
     /// Prints the URL as the first and only line of standard output, for scripts that let the system
     /// choose the port. All else goes to standard error.
     fn announce(&self, printer: &mut Printer) -> anyhow::Result<()> {
-        printer.line(&format!("http://{}", self.address))?;
+        printer.line(&format!("http://{}", self.listener.address()))?;
         printer.flush()?;
         let begun = format!(
             "leafgate {}: {} before {}; Ctrl-C stops it",
@@ -255,15 +240,22 @@ fn record(gate: &Gate, store: Option<&Arc<Store>>, tracer: Option<&Arc<Tracer>>)
     }
 }
 
+/// Returns what loads a policy, now and later.
+fn reload_of(source: PolicySource, known: &Arc<KnownNow>, requires_tests: bool) -> anyhow::Result<Reload> {
+    let reload = Reload::new(source).knowing(known);
+    if requires_tests { reload.requiring_tests() } else { Ok(reload) }
+}
+
 /// Loads the policies of upstreams that have their own.
-fn own_policies(setup: &mut GateSetup, known: &Arc<KnownNow>) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
+fn own_policies(
+    setup: &mut GateSetup,
+    known: &Arc<KnownNow>,
+    requires_tests: bool,
+) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
     let mut loaded = Vec::new();
     for (name, source) in std::mem::take(&mut setup.upstream_policies) {
-        let has_tests = setup.requires_tests && source.folder().is_some();
-        let mut reload = Reload::new(source).knowing(known);
-        if has_tests {
-            reload = reload.requiring_tests()?;
-        }
+        let has_tests = requires_tests && source.folder().is_some();
+        let reload = reload_of(source, known, has_tests)?;
         let policy =
             reload.load().with_context(|| format!("the policy of the upstream `{name}` is not used"))?;
         let named = setup.config.named.iter_mut().find(|named| named.name == name);

@@ -1,7 +1,6 @@
 //! The stop of the process, signalled to everything that runs in it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
@@ -9,21 +8,17 @@ use tokio::sync::watch;
 
 /// Set at the first Ctrl-C or SIGTERM, or by hand.
 #[derive(Clone)]
-pub(crate) struct Stop {
-    sender: Arc<watch::Sender<bool>>,
-    flag: Arc<AtomicBool>,
-}
+pub(crate) struct Stop(Arc<watch::Sender<bool>>);
 
 impl Stop {
     /// A stop that no signal requests.
     pub(crate) fn by_hand() -> Stop {
-        Stop { sender: Arc::new(watch::Sender::new(false)), flag: Arc::default() }
+        Stop(Arc::new(watch::Sender::new(false)))
     }
 
     /// Requests it.
     pub(crate) fn request(&self) {
-        self.flag.store(true, Relaxed);
-        self.sender.send_replace(true);
+        self.0.send_replace(true);
     }
 
     /// Starts to listen for signals.
@@ -44,15 +39,15 @@ impl Stop {
 
     /// Ready once the stop is requested.
     pub(crate) fn requested(&self) -> impl Future<Output = ()> + Send + 'static {
-        let mut requested = self.sender.subscribe();
+        let mut requested = self.0.subscribe();
         async move {
             // A lost sender means that the runtime ends, which is a reason to stop too.
             let _ = requested.wait_for(|stop| *stop).await;
         }
     }
 
-    /// Returns the same as a flag, for a thread that polls.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.flag)
+    /// Returns whether it is, for a thread that polls.
+    pub(crate) fn is_requested(&self) -> bool {
+        *self.0.borrow()
     }
 }

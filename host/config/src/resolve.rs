@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use crate::file::Layer;
 use crate::keys::{KEYS, ORDERED, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
@@ -36,18 +38,22 @@ pub struct Settings {
 }
 
 /// A setting as people are shown it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shown {
     /// Its key.
     pub key: String,
     /// Its value as TOML, without passwords; `None` where nothing is set and nothing built in.
     pub value: Option<String>,
     /// Whether people write it freely: a secret may stand where nobody expects one.
+    #[serde(skip)]
     pub is_free: bool,
     /// Where that comes from.
+    #[serde(serialize_with = "in_words")]
     pub source: SettingSource,
-    /// What it does.
-    pub about: &'static str,
+}
+
+fn in_words<S: Serializer>(source: &SettingSource, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(source)
 }
 
 /// What of a named upstream is its own alone.
@@ -194,7 +200,6 @@ impl Settings {
             value: self.get(key).map(|value| known.kind.show(value)),
             is_free: matches!(known.kind, Kind::Url | Kind::Texts),
             source: self.source(key),
-            about: known.about,
         };
         let top = KEYS.iter().map(move |key| show(key.name, key));
         let named = self.values.keys().filter_map(move |key| {

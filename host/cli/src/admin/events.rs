@@ -15,26 +15,32 @@ use super::http::{AdminEndpoint, waiting_runtime};
 pub(crate) type EventResult = Result<Event, ApiError>;
 
 /// Receives all events after this call has returned, so that a list that is asked for next misses
-/// nothing. An error is the last item.
-pub(crate) fn listen(gate: &RuntimeFile) -> anyhow::Result<Receiver<EventResult>> {
+/// nothing; of turns those of one alone, where it is named. An error is the last item.
+pub(crate) fn listen(gate: &RuntimeFile, only: Option<String>) -> anyhow::Result<Receiver<EventResult>> {
     let endpoint = AdminEndpoint::new(gate)?;
     let runtime = waiting_runtime()?;
     let (sender, events) = mpsc::channel();
     let answer = runtime.block_on(endpoint.call(Method::GET, "/v1/events", None))?;
     std::thread::Builder::new().name("gate-events".to_owned()).spawn(move || {
-        runtime.block_on(follow(&endpoint, answer.into_body(), &sender));
+        runtime.block_on(follow(&endpoint, answer.into_body(), only.as_deref(), &sender));
     })?;
     Ok(events)
 }
 
 /// Passes events on until the stream ends or the receiver is gone.
-async fn follow(endpoint: &AdminEndpoint, mut stream: Incoming, events: &Sender<EventResult>) {
-    let mut frames = Frames::default();
+async fn follow(
+    endpoint: &AdminEndpoint,
+    mut stream: Incoming,
+    only: Option<&str>,
+    events: &Sender<EventResult>,
+) {
+    let mut lines = Lines::new(MAX_LINE);
     let ended = loop {
         match stream.frame().await {
             Some(Ok(frame)) => {
                 let Ok(data) = frame.into_data() else { continue };
-                if frames.push(data).into_iter().any(|event| events.send(Ok(event)).is_err()) {
+                let mut wanted = decoded(&mut lines, data).into_iter().filter(|event| is_about(event, only));
+                if wanted.any(|event| events.send(Ok(event)).is_err()) {
                     return;
                 }
             }
@@ -46,34 +52,35 @@ async fn follow(endpoint: &AdminEndpoint, mut stream: Incoming, events: &Sender<
     let _ = events.send(Err(ended));
 }
 
+/// Returns whether an event is about this turn, or about none.
+fn is_about(event: &Event, only: Option<&str>) -> bool {
+    match event {
+        Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn } => {
+            only.is_none_or(|only| turn.id == only)
+        }
+        Event::Mode { .. }
+        | Event::Sessions { .. }
+        | Event::Subagent { .. }
+        | Event::Agent { .. }
+        | Event::Policy { .. } => true,
+    }
+}
+
 /// Longest line of an event that this version knows.
 const MAX_LINE: usize = 1024 * 1024;
 
-/// Decodes events. Comments and unknown events are ignored.
-struct Frames {
-    lines: Lines,
-}
-
-impl Default for Frames {
-    fn default() -> Self {
-        Frames { lines: Lines::new(MAX_LINE) }
-    }
-}
-
-impl Frames {
-    /// Takes the next bytes of the stream, cut anywhere.
-    fn push(&mut self, bytes: Bytes) -> Vec<Event> {
-        let mut events = Vec::new();
-        self.lines.push(bytes, |piece| {
-            // The gate writes an event's data on one line.
-            if let Piece::Line(line) = &piece
-                && let Field::Data(json) = field(line)
-            {
-                events.extend(serde_json::from_slice(json).ok());
-            }
-        });
-        events
-    }
+/// Decodes the next bytes of a stream, cut anywhere. Comments and unknown events are ignored.
+fn decoded(lines: &mut Lines, bytes: Bytes) -> Vec<Event> {
+    let mut events = Vec::new();
+    lines.push(bytes, |piece| {
+        // The gate writes an event's data on one line.
+        if let Piece::Line(line) = &piece
+            && let Field::Data(json) = field(line)
+        {
+            events.extend(serde_json::from_slice(json).ok());
+        }
+    });
+    events
 }
 
 #[cfg(test)]
@@ -94,10 +101,10 @@ mod tests {
         let stream =
             format!(": heartbeat\n\n{}event: new\ndata: {{\"event\":\"new\"}}\n\n{}", frame(1), frame(2));
         for cut in 0..=stream.len() {
-            let mut frames = Frames::default();
+            let mut lines = Lines::new(MAX_LINE);
             let stream = Bytes::from(stream.clone());
-            let mut events = frames.push(stream.slice(..cut));
-            events.extend(frames.push(stream.slice(cut..)));
+            let mut events = decoded(&mut lines, stream.slice(..cut));
+            events.extend(decoded(&mut lines, stream.slice(cut..)));
             assert_eq!(events, [event(1), event(2)], "cut at {cut}");
         }
     }

@@ -167,19 +167,15 @@ pub(crate) enum Command {
     /// Start a client behind a gate: claude, codex, copilot, gemini, code, or `-- PROGRAM`
     Exec(ExecArgs),
     /// Have VS Code and its kin ask models through the gate, and give their settings back
-    Vscode {
-        #[command(subcommand)]
-        command: VscodeCommand,
-    },
+    #[command(subcommand)]
+    Vscode(VscodeCommand),
     /// Have the gate of the user stand, which `exec` and editors share, until it is ended
     Start,
     /// End the gate that stands
     Stop(StopArgs),
     /// Have the system keep the gate running that stands: systemd, or launchd on macOS
-    Service {
-        #[command(subcommand)]
-        command: ServiceCommand,
-    },
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Write what leads clients to a running gate: eval "$(leafgate env)"
     Env(GateArgs),
     /// See whether clients really ask through a gate, and gates reach their upstreams
@@ -224,10 +220,8 @@ pub(crate) enum Command {
     /// Show what a provider could have read from its cache turn by turn, and what broke it
     Cache(CacheArgs),
     /// Write the signed receipts of the log, and check them
-    Receipt {
-        #[command(subcommand)]
-        command: ReceiptCommand,
-    },
+    #[command(subcommand)]
+    Receipt(ReceiptCommand),
     /// Show the value of a token that a running gate remembers; it is logged who asked
     Reveal(RevealArgs),
     /// Say what another policy would do with requests that were logged, or with given ones
@@ -235,10 +229,8 @@ pub(crate) enum Command {
     /// Apply the policy to one request and write the bytes that would leave
     Apply(ApplyArgs),
     /// Check, show and export a team of agents, and give it a task
-    Agents {
-        #[command(subcommand)]
-        command: AgentsCommand,
-    },
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Make a request as a profile of the policy says, before any rule looks at it
     Compose(ComposeArgs),
     /// Show a request as sections and leaves, secrets masked
@@ -250,17 +242,13 @@ pub(crate) enum Command {
     /// Say what a policy does, phase by phase, or what each rule made of a request
     Explain(ExplainArgs),
     /// Begin rules of your own, above the built-in ones
-    Policy {
-        #[command(subcommand)]
-        command: PolicyCommand,
-    },
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Check a policy and say everything that is wrong with it
     Check(CheckArgs),
     /// Let a value pass that is a false alarm: an exception in your policy
-    Except {
-        #[command(subcommand)]
-        command: ExceptCommand,
-    },
+    #[command(subcommand)]
+    Except(ExceptCommand),
     /// Allow what a policy finds in some requests today, so that it acts on what is new
     Baseline(BaselineArgs),
     /// Have a rule act that only counted, where the log says that it was not wrong
@@ -268,43 +256,28 @@ pub(crate) enum Command {
     /// Run the tests of a policy, and say what is noisy, missing or wrong
     Test(TestArgs),
     /// Begin, build, check, try and measure WebAssembly plugins
-    Plugin {
-        #[command(subcommand)]
-        command: PluginCommand,
-    },
+    #[command(subcommand)]
+    Plugin(PluginCommand),
     /// Work with the built-in detectors
-    Detectors {
-        #[command(subcommand)]
-        command: DetectorsCommand,
-    },
+    #[command(subcommand)]
+    Detectors(DetectorsCommand),
     /// Have your own secrets found wherever they stand
-    Known {
-        #[command(subcommand)]
-        command: KnownCommand,
-    },
+    #[command(subcommand)]
+    Known(KnownCommand),
     /// Redact sessions of Claude Code and Codex on disk (JSONL), and chat exports
     Redact(RedactArgs),
     /// Convert raw messages, and show, redact and check VS Code chat exports
-    Chat {
-        #[command(subcommand)]
-        command: ChatCommand,
-    },
+    #[command(subcommand)]
+    Chat(ChatCommand),
     /// Show the settings
-    Config {
-        #[command(subcommand)]
-        command: ConfigCommand,
-    },
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// See whether a file of a release is whole, and who signed it
-    #[command(name = "self")]
-    Own {
-        #[command(subcommand)]
-        command: SelfCommand,
-    },
+    #[command(name = "self", subcommand)]
+    Own(SelfCommand),
     /// Write the schemas of what other programs read
-    Schema {
-        #[command(subcommand)]
-        command: SchemaCommand,
-    },
+    #[command(subcommand)]
+    Schema(SchemaCommand),
     /// Write a completion script for a shell
     Completions {
         /// The shell

@@ -11,12 +11,14 @@ use leafgate_admin::shown_url;
 use leafgate_admin::{RuntimeFile, Status};
 use leafgate_config::{SettingSource, Settings};
 
+use super::exec::ClientStart;
 use super::{ClientOrigin, ClientWay, GatePlace, PROVIDERS, text_variable};
 use crate::admin::AdminClient;
 use crate::known::KnownSource;
 use crate::managed;
+use crate::options::policy_place;
 use crate::print::Printer;
-use crate::runtime::{self, GateName};
+use crate::runtime;
 use crate::saved::SavedFolder;
 use crate::standing::{self, ClientsBehind, Need, Standing};
 
@@ -33,15 +35,13 @@ impl RunningGate {
         Ok(RunningGate { gates, last: standing::last_url().unwrap_or_default() })
     }
 
-    /// Returns the base URL that a variable names, where it leads elsewhere than to a gate.
-    pub(super) fn base_url(&self, variable: &str) -> Option<String> {
-        text_variable(variable).filter(|url| self.at(url).is_none())
-    }
-
-    /// Returns the place on a gate that a variable names.
-    pub(super) fn place(&self, variable: &str) -> Option<GatePlace> {
-        let url = text_variable(variable)?;
-        GatePlace::of(self.at(&url)?, &url)
+    /// Returns what a variable names.
+    pub(super) fn named(&self, variable: &str) -> NamedUrl {
+        let Some(url) = text_variable(variable) else { return NamedUrl::default() };
+        match self.at(&url) {
+            Some(listen) => NamedUrl { elsewhere: None, place: GatePlace::of(listen, &url) },
+            None => NamedUrl { elsewhere: Some(url), place: None },
+        }
     }
 
     /// Returns the gate that the environment leads to already, as in a shell that `leafgate env` has
@@ -59,24 +59,18 @@ impl RunningGate {
     }
 }
 
-/// Returns whether a URL leads to what listens there.
-fn leads(url: &str, listen: &str) -> bool {
-    url.strip_prefix(listen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// What a variable of the environment says of where an API is: nothing, or one of these.
+#[derive(Default)]
+pub(super) struct NamedUrl {
+    /// A base URL that leads to no gate.
+    pub(super) elsewhere: Option<String>,
+    /// The place on a gate.
+    pub(super) place: Option<GatePlace>,
 }
 
-/// What the gate must be.
-pub(super) struct WantedGate<'w> {
-    /// The gate that was named.
-    pub(super) gate: Option<&'w GateName>,
-    /// Whether one of its own was asked for, in a word or by an option that says how a gate is to be.
-    pub(super) own: bool,
-    /// The policy that was named, as a status names it.
-    pub(super) policy: Option<&'w str>,
-    /// Where the client's requests must go.
-    pub(super) origins: &'w [ClientOrigin],
-    pub(super) settings: &'w Settings,
-    /// What is said of the client.
-    pub(super) program: &'w str,
+/// Returns whether a URL leads to what listens there.
+pub(super) fn leads(url: &str, listen: &str) -> bool {
+    url.strip_prefix(listen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A gate that serves, and whether a person has chosen it.
@@ -91,13 +85,13 @@ impl ChosenGate {
         if self.by_name { origin.at(&self.status) } else { origin.through(&self.status) }
     }
 
-    /// Returns why it is not the one.
-    fn misfit(&self, wanted: &WantedGate<'_>) -> Option<String> {
-        let ways: Vec<ClientWay<'_>> = wanted.origins.iter().filter_map(|origin| self.way(origin)).collect();
+    /// Returns why it is not the one for these origins, and the policy that was named.
+    fn misfit(&self, origins: &[ClientOrigin], policy: Option<&str>) -> Option<String> {
+        let ways: Vec<ClientWay<'_>> = origins.iter().filter_map(|origin| self.way(origin)).collect();
         // Who names a gate knows what the program asks for.
-        let fits = if self.by_name { !ways.is_empty() } else { ways.len() == wanted.origins.len() };
+        let fits = if self.by_name { !ways.is_empty() } else { ways.len() == origins.len() };
         if !fits {
-            let place = wanted.origins.iter().find_map(|origin| origin.place.as_ref());
+            let place = origins.iter().find_map(|origin| origin.place.as_ref());
             if let Some(name) =
                 place.filter(|place| place.listen == self.status.listen).and_then(GatePlace::name)
             {
@@ -107,11 +101,10 @@ impl ChosenGate {
                     "has no upstream `{name}`, which the environment names (it has {there})"
                 ));
             }
-            let to: Vec<_> =
-                wanted.origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
+            let to: Vec<_> = origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
             return Some(format!("does not lead to {}", to.join(", ")));
         }
-        if let Some(policy) = wanted.policy
+        if let Some(policy) = policy
             && let Some(way) = ways.iter().find(|way| way.policy != policy)
         {
             return Some(format!("has another policy, {}", way.policy));
@@ -127,19 +120,21 @@ impl ChosenGate {
 /// When the gate that was named leads elsewhere, and when the one of the user cannot be had.
 pub(super) fn choose(
     running: &RunningGate,
-    wanted: &WantedGate<'_>,
+    start: &ClientStart<'_>,
     printer: &mut Printer,
 ) -> anyhow::Result<Option<(ChosenGate, Option<ClientsBehind>)>> {
-    let named = match wanted.gate {
-        Some(_) => Some(runtime::find(&runtime::folder()?, wanted.gate)?),
-        None => running.in_environment().filter(|_| !wanted.own).cloned(),
+    let (gate, own) = (start.args.gate.as_ref(), start.args.wants_own_gate());
+    let policy = start.args.policy.as_ref().map(policy_place);
+    let named = match gate {
+        Some(_) => Some(runtime::find(&runtime::folder()?, gate)?),
+        None => running.in_environment().filter(|_| !own).cloned(),
     };
     if let Some(gate) = named {
         managed::check_gate(&gate)?;
         // Before it is asked: from then on it goes on.
         let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
         let found = ChosenGate { status: ask(&gate)?, by_name: true };
-        if let Some(why) = found.misfit(wanted) {
+        if let Some(why) = found.misfit(&start.origins, policy.as_deref()) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
                 gate.listen
@@ -147,13 +142,13 @@ pub(super) fn choose(
         }
         return Ok(Some((found, behind)));
     }
-    let why_own = if wanted.own { None } else { differs(wanted)? };
+    let why_own = if own { None } else { differs(start)? };
     if let Some(why) = &why_own {
-        printer.error_line(&format!("leafgate: {} has a gate of its own: {why}", wanted.program));
+        printer.error_line(&format!("leafgate: {} has a gate of its own: {why}", start.program()));
     }
-    if wanted.own || why_own.is_some() {
+    if own || why_own.is_some() {
         // Another gate has no such place, and its upstream would get keys for another one.
-        if let Some(place) = wanted.origins.iter().find_map(|origin| origin.place.as_ref()) {
+        if let Some(place) = start.origins.iter().find_map(|origin| origin.place.as_ref()) {
             bail!(
                 "the environment leads to {}, a place on another gate: unset what does, or name an upstream with --upstream",
                 place.url()
@@ -162,8 +157,8 @@ pub(super) fn choose(
         return Ok(None);
     }
     let standing = Standing::lock()?;
-    let found = ChosenGate { status: standing.gate(Need::Program, printer)?.status, by_name: false };
-    if let Some(why) = found.misfit(wanted) {
+    let found = ChosenGate { status: standing.gate(Need::Program, printer)?, by_name: false };
+    if let Some(why) = found.misfit(&start.origins, policy.as_deref()) {
         bail!("the gate at {} {why}: unset what leads there", found.status.listen);
     }
     Ok(Some((found, Some(standing.join()?))))
@@ -171,13 +166,13 @@ pub(super) fn choose(
 
 /// Returns why the gate that all share would judge a client of this folder and environment otherwise
 /// than one of its own, or not lead where it asks.
-fn differs(wanted: &WantedGate<'_>) -> anyhow::Result<Option<String>> {
-    if let Some(why) = differs_by(wanted.settings)? {
+fn differs(start: &ClientStart<'_>) -> anyhow::Result<Option<String>> {
+    if let Some(why) = differs_by(start.settings)? {
         return Ok(Some(why));
     }
-    let there = standing::upstreams(wanted.settings)?;
+    let there = standing::upstreams(start.settings)?;
     let elsewhere = |origin: &&ClientOrigin| !there.contains(&origin.target.to_string());
-    Ok(wanted.origins.iter().find(elsewhere).map(|origin| {
+    Ok(start.origins.iter().find(elsewhere).map(|origin| {
         let url = origin.target.to_string();
         format!("the one that all share does not lead to {} (`[upstreams.NAME]` in the configuration has it lead there)", shown_url(&url))
     }))
@@ -218,7 +213,6 @@ mod tests {
     #[test]
     fn a_gate_is_used_only_where_it_leads_there_and_has_the_policy_that_was_named() {
         let origins = [ClientOrigin::of("anthropic", "https://api.anthropic.com").unwrap()];
-        let settings = Settings::default();
         let status = |upstream: &str, source: &str| Status {
             upstream: upstream.to_owned(),
             policy: PolicyStatus { source: source.to_owned(), ..PolicyStatus::default() },
@@ -226,9 +220,7 @@ mod tests {
             ..Status::default()
         };
         let why = |status: &Status, by_name, policy| {
-            let (gate, own, program) = (None, false, "x");
-            let wanted = WantedGate { gate, own, policy, origins: &origins, settings: &settings, program };
-            ChosenGate { status: status.clone(), by_name }.misfit(&wanted)
+            ChosenGate { status: status.clone(), by_name }.misfit(&origins, policy)
         };
         let here = |source| status("https://api.anthropic.com", source);
         let with_named = |policy: &str| Status {

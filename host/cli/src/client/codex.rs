@@ -9,12 +9,13 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 use toml::Table;
 
-use super::choice::RunningGate;
-use super::{ClientOrigin, GatePlace, text_variable};
+use super::choice::{NamedUrl, RunningGate};
+use super::known::OF_CODEX;
+use super::{ClientOrigin, OPENAI, text_variable};
 use crate::providers::CHATGPT_UPSTREAM;
 use crate::{home, private};
 
@@ -38,22 +39,6 @@ const NAME: &str = CHATGPT_UPSTREAM.0;
 /// The variable with OpenAI's key.
 const KEY: &str = "OPENAI_API_KEY";
 
-/// What the environment says of where OpenAI's API is.
-#[derive(Default)]
-struct CodexUrl {
-    /// A URL that leads to no gate.
-    elsewhere: Option<String>,
-    /// The place on a gate.
-    place: Option<GatePlace>,
-}
-
-impl CodexUrl {
-    fn of(running: &RunningGate) -> CodexUrl {
-        let variable = super::OPENAI.variable;
-        CodexUrl { elsewhere: running.base_url(variable), place: running.place(variable) }
-    }
-}
-
 /// How Codex would ask without a gate.
 pub(super) struct CodexLogin {
     /// The user's own `CODEX_HOME`.
@@ -66,21 +51,15 @@ pub(super) struct CodexLogin {
 }
 
 impl CodexLogin {
-    /// Reads configuration and login.
-    pub(super) fn find(running: &RunningGate) -> anyhow::Result<CodexLogin> {
-        let home = home_folder().context("neither CODEX_HOME nor HOME is set: set one of them")?;
-        CodexLogin::in_home(CodexUrl::of(running), home)
+    /// Reads configuration and login, where Codex was ever used or is the program itself.
+    pub(super) fn find(running: &RunningGate, is_itself: bool) -> anyhow::Result<Option<CodexLogin>> {
+        let home = OF_CODEX.folders().pop();
+        ensure!(home.is_some() || !is_itself, "neither CODEX_HOME nor HOME is set: set one of them");
+        let home = home.filter(|folder| is_itself || folder.is_dir());
+        home.map(|home| CodexLogin::in_home(running.named(OPENAI.variable), home)).transpose()
     }
 
-    /// Reads them where Codex was ever used.
-    pub(super) fn find_if_any(running: &RunningGate) -> anyhow::Result<Option<CodexLogin>> {
-        match home_folder().filter(|folder| folder.is_dir()) {
-            Some(folder) => CodexLogin::in_home(CodexUrl::of(running), folder).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn in_home(base_url: CodexUrl, home: PathBuf) -> anyhow::Result<CodexLogin> {
+    fn in_home(base_url: NamedUrl, home: PathBuf) -> anyhow::Result<CodexLogin> {
         let file = home.join(CONFIG);
         let config = read_config(&file)?;
         let chosen = config.get("model_provider").and_then(toml::Value::as_str).unwrap_or("openai");
@@ -121,10 +100,6 @@ impl CodexLogin {
     }
 }
 
-fn home_folder() -> Option<PathBuf> {
-    home::variable("CODEX_HOME").or_else(|| Some(home::variable("HOME")?.join(".codex")))
-}
-
 fn read_config(file: &Path) -> anyhow::Result<Table> {
     let shown = file.display();
     let text =
@@ -135,7 +110,7 @@ fn read_config(file: &Path) -> anyhow::Result<Table> {
 }
 
 /// The built-in provider asks another address for each of its two logins.
-fn built_in(base_url: CodexUrl, home: &Path, config: &Table) -> anyhow::Result<(Table, ClientOrigin)> {
+fn built_in(base_url: NamedUrl, home: &Path, config: &Table) -> anyhow::Result<(Table, ClientOrigin)> {
     let login = login(&home.join("auth.json"))?;
     let mut provider = Table::new();
     // By this name Codex knows what it may ask for.
@@ -150,7 +125,7 @@ fn built_in(base_url: CodexUrl, home: &Path, config: &Table) -> anyhow::Result<(
         (Login::ChatGpt, None) => {
             ClientOrigin { path: CHATGPT.1.to_owned(), ..ClientOrigin::of(NAME, CHATGPT.0)? }
         }
-        (Login::Key | Login::None, None) => ClientOrigin::of(NAME, super::OPENAI.url)?,
+        (Login::Key | Login::None, None) => ClientOrigin::of(NAME, OPENAI.url)?,
     };
     if matches!(login, Login::None) && text_variable(KEY).is_some() {
         provider.insert("env_key".to_owned(), KEY.into());
@@ -339,7 +314,7 @@ mod tests {
         }
 
         fn login(&self) -> anyhow::Result<CodexLogin> {
-            CodexLogin::in_home(CodexUrl::default(), self.home())
+            CodexLogin::in_home(NamedUrl::default(), self.home())
         }
     }
 

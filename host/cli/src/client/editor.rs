@@ -10,10 +10,10 @@ use anyhow::{Context, bail};
 use leafgate_admin::Status;
 use leafgate_config::Layer;
 
+use super::PROVIDERS;
 use super::choice::RunningGate;
 use super::exec::past_proxies;
-use super::{PROVIDERS, StartContext};
-use crate::child::{NotStarted, Program};
+use crate::child::Program;
 use crate::exit::Exit;
 use crate::options::ExecArgs;
 use crate::print::Printer;
@@ -46,24 +46,16 @@ pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> a
     for beyond in report.beyond() {
         printer.error_line(&format!("leafgate: WARNING: {beyond}"));
     }
-    let variables = variables(args, &gate.status, printer)?;
+    let variables = variables(args, &gate, printer)?;
     printer.error_line(&format!(
         "leafgate: {} is behind {}, which looks with policy {}. {}",
         edition.name,
-        gate.listen(),
-        gate.status.policy.source,
+        gate.listen,
+        gate.policy.source,
         not_seen()
     ));
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that wait")?;
-    runtime.block_on(async {
-        match Program::start(&args.command, &variables)? {
-            Ok(program) => program.ended().await,
-            Err(NotStarted { why, exit }) => {
-                printer.error_line(&format!("leafgate: {why}"));
-                Ok(exit)
-            }
-        }
-    })
+    runtime.block_on(async { Program::start(&args.command, &variables)?.ended().await })
 }
 
 /// Returns what leads programs in the editor to the gate.
@@ -73,10 +65,9 @@ fn variables(
     printer: &mut Printer,
 ) -> anyhow::Result<Vec<(&'static str, OsString)>> {
     let (running, settings) = (RunningGate::find()?, settings::load(&args.config, Layer::default())?);
-    let known = StartContext { running: &running, settings: &settings };
     let mut variables = past_proxies().to_vec();
     for provider in &PROVIDERS {
-        match provider.origin(&known)?.and_then(|origin| origin.through(status)) {
+        match provider.origin(&running, &settings)?.and_then(|origin| origin.through(status)) {
             Some(way) => variables.push((provider.variable, way.url.into())),
             None => printer.error_line(&format!(
                 "leafgate: WARNING: {} leads past the gate, for programs in the editor's terminals",

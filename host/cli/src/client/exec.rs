@@ -1,23 +1,26 @@
 //! `exec`: starts a client behind a gate: the one of the user that all clients share, or one of its own.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use leafgate_admin::shown_url;
-use leafgate_config::Layer;
+use leafgate_config::{Layer, Settings};
 use leafgate_gate::UpstreamTarget;
 
 use super::bypass::{Noticed, Watch};
-use super::choice::{self, ChosenGate, RunningGate, WantedGate};
-use super::codex::PrivateHome;
+use super::choice::{self, ChosenGate, RunningGate};
+use super::codex::{CodexLogin, PrivateHome};
 use super::detour::DetourSearch;
-use super::{ClientOrigin, ClientProgram, ClientWay, FURTHER, PROVIDERS, StartContext, editor, own};
-use crate::child::{NotStarted, Program};
+use super::known::{CLIENTS, CODEX, KnownClient};
+use super::{ClientOrigin, ClientWay, FURTHER, PROVIDERS, editor, own};
+use crate::child::Program;
 use crate::confine::{self, Confined, Confinement};
 use crate::exit::Exit;
-use crate::mode::why_off;
-use crate::options::{ExecArgs, NO_POLICY, policy_name, policy_place};
+use crate::mode::unguarded;
+use crate::options::{ExecArgs, policy_name};
 use crate::print::Printer;
 use crate::{mode, settings};
 
@@ -38,53 +41,70 @@ pub(crate) fn run(args: &ExecArgs, printer: &mut Printer) -> anyhow::Result<Exit
     }
     let settings = settings::load(&args.config, flags)?;
     let running = RunningGate::find()?;
-    let known = StartContext { running: &running, settings: &settings };
-    let client = ClientProgram::of(program, &known)?;
-    let origins = client.origins(&known)?;
-    // Read here: the parser of arguments would repeat it, and it may hold a password.
-    let upstream = args.upstream.as_deref().map(str::parse::<UpstreamTarget>);
-    let upstream = upstream.transpose().context("--upstream is wrong")?;
-    let origins = match &upstream {
-        Some(upstream) => origins.into_iter().map(|origin| origin.to(upstream)).collect(),
-        None => origins,
-    };
-    let policy = args.policy.as_ref().map(policy_place);
-    let wanted = WantedGate {
-        gate: args.gate.as_ref(),
-        own: args.wants_own_gate(),
-        policy: policy.as_deref(),
-        origins: &origins,
-        settings: &settings,
-        program: &program.to_string_lossy(),
-    };
-    let confinement = args.only.then(confine::find).transpose()?;
-    let start = ClientStart { args, client: &client, origins: &origins, confinement };
-    let shared = choice::choose(&running, &wanted, printer)?;
+    let start = ClientStart::of(args, &settings, &running)?;
+    let shared = choice::choose(&running, &start, printer)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that serve requests")?;
     let exit = match shared {
         Some((gate, _behind)) => runtime.block_on(start.behind(&gate, printer)),
-        None => runtime.block_on(own::serve(&start, &settings, printer)),
+        None => runtime.block_on(own::serve(&start, printer)),
     };
     // A name that is still looked up keeps nobody waiting.
     runtime.shutdown_background();
     exit
 }
 
-/// What is to be started.
+/// A client that is to be started.
 pub(super) struct ClientStart<'s> {
     pub(super) args: &'s ExecArgs,
-    client: &'s ClientProgram,
-    pub(super) origins: &'s [ClientOrigin],
+    pub(super) settings: &'s Settings,
+    /// `None` for any other program.
+    known: Option<&'static KnownClient>,
+    /// How it logs in to Codex's API, if it may.
+    codex: Option<CodexLogin>,
+    /// Where its requests would go. The first is what most of them are for.
+    pub(super) origins: Vec<ClientOrigin>,
     confinement: Option<Confinement>,
 }
 
-impl ClientStart<'_> {
+impl<'s> ClientStart<'s> {
+    fn of(args: &'s ExecArgs, settings: &'s Settings, running: &RunningGate) -> anyhow::Result<Self> {
+        let name = Path::new(&args.command[0]).file_name().and_then(OsStr::to_str);
+        let known = CLIENTS.iter().find(|client| Some(client.name) == name);
+        let codex = match known {
+            Some(client) if *client != CODEX => None,
+            known => CodexLogin::find(running, known.is_some())?,
+        };
+        // In any other program every client may run.
+        let all = [&PROVIDERS[..], &FURTHER].concat();
+        let mut origins = Vec::new();
+        for provider in known.map_or(&all[..], |client| client.providers) {
+            origins.extend(provider.origin(running, settings)?);
+        }
+        origins.extend(codex.iter().map(|login| login.origin().clone()));
+        if let Some(upstream) = &args.upstream {
+            // Read here: the parser of arguments would repeat it, and it may hold a password.
+            let target: UpstreamTarget = upstream.parse().context("--upstream is wrong")?;
+            for origin in &mut origins {
+                origin.target = target.clone();
+                origin.place = None;
+            }
+        }
+        let confinement = args.only.then(confine::find).transpose()?;
+        Ok(ClientStart { args, settings, known, codex, origins, confinement })
+    }
+
+    /// Returns the program, as it was named.
+    pub(super) fn program(&self) -> Cow<'s, str> {
+        self.args.command[0].to_string_lossy()
+    }
+
     /// Starts the client behind a gate that serves, and waits for its end.
     pub(super) async fn behind(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Exit> {
-        let ClientStart { args, client, origins, .. } = self;
-        let (variables, _home) = variables(client, origins, gate)?;
+        let ClientStart { args, known, origins, .. } = self;
+        let (variables, _home) = self.variables(gate)?;
         let search = DetourSearch {
             command: &args.command,
+            clients: known.map_or(CLIENTS, std::slice::from_ref),
             // Those that a client reads are its origin, whatever it is then started with.
             set: PROVIDERS
                 .iter()
@@ -95,21 +115,14 @@ impl ClientStart<'_> {
             gate: &gate.status.listen,
         };
         search.refuse()?;
-        let program = args.command[0].to_string_lossy();
-        printer.error_line(&told(&program, gate, origins));
+        printer.error_line(&told(&self.program(), gate, origins));
         if let Some(mode) = gate.status.mode.as_ref().and_then(|mode| mode::at_start(mode.mode, true)) {
             printer.error_line(&mode);
         }
         let confined = self.confined(gate, printer)?;
         let command = confined.as_ref().map_or(&args.command, |confined| &confined.command);
         let watch = self.watch(gate)?;
-        let program = match Program::start(command, &variables)? {
-            Ok(program) => program,
-            Err(NotStarted { why, exit }) => {
-                printer.error_line(&format!("leafgate: {why}"));
-                return Ok(exit);
-            }
-        };
+        let program = Program::start(command, &variables)?;
         match confined {
             // Nothing passes by.
             Some(confined) => tokio::select! {
@@ -133,11 +146,28 @@ impl ClientStart<'_> {
         Confined::new(way, address, &self.args.command).map(Some)
     }
 
+    fn variables(&self, gate: &ChosenGate) -> anyhow::Result<Variables> {
+        let url = |name: &str| {
+            let origin = self.origins.iter().find(|origin| origin.name == name)?;
+            // A gate that a person named may lead there by no way. It refuses what then comes.
+            let nowhere = || format!("{}/u/{name}{}", gate.status.listen, origin.path);
+            Some(gate.way(origin).map_or_else(nowhere, |way| way.url))
+        };
+        let providers = PROVIDERS.iter().chain(&FURTHER);
+        let named = providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
+        // Without a proxy as well: what a client reads later may name one.
+        let mut variables: Vec<(&str, OsString)> = named.chain(past_proxies()).collect();
+        let codex = self.codex.as_ref().and_then(|login| Some((login, url(login.origin().name)?)));
+        let home = codex.map(|(login, base_url)| login.private_home(&base_url)).transpose()?;
+        variables.extend(home.iter().map(|home| ("CODEX_HOME", home.folder().into())));
+        Ok((variables, home))
+    }
+
     /// Returns what watches the program, which is not started yet.
     fn watch(&self, gate: &ChosenGate) -> anyhow::Result<Watch> {
         Ok(Watch {
-            program: self.args.command[0].to_string_lossy().into_owned(),
-            is_client: self.client.kind.asks_models,
+            program: self.program().into_owned(),
+            is_client: self.known.is_some_and(|client| client.asks_models),
             gate: address(gate)?,
             upstreams: self.asked().collect(),
         })
@@ -190,53 +220,20 @@ fn told(program: &str, gate: &ChosenGate, origins: &[ClientOrigin]) -> String {
     let way = first.unwrap_or_else(|| ClientWay::first(status, status.listen.clone()));
     let place = way.url.strip_suffix("/v1").unwrap_or(&way.url);
     let upstream = shown_url(way.upstream);
-    match way.policy {
-        _ if !status.enabled => format!(
-            "leafgate: WARNING: {program} is behind {place}, which is {}: everything passes to {upstream} \
-             as it comes, and no rule looks at it",
-            why_off(status)
+    match unguarded(status, way.policy) {
+        Some(why) => format!(
+            "leafgate: WARNING: {program} is behind {place}, which {why}: everything passes to {upstream} \
+             as it comes, and no rule looks at it"
         ),
-        NO_POLICY => format!(
-            "leafgate: WARNING: {program} is behind {place}, which has no policy: everything passes to \
-             {upstream} as it comes"
+        None => format!(
+            "leafgate: {program} is behind {place}, which looks with policy {} before {upstream}",
+            way.policy
         ),
-        policy => {
-            format!(
-                "leafgate: {program} is behind {place}, which looks with policy {policy} before {upstream}"
-            )
-        }
     }
 }
 
 /// What a client is started with, and the folder that it needs as long as it runs.
 type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
-
-fn variables(
-    client: &ClientProgram,
-    origins: &[ClientOrigin],
-    gate: &ChosenGate,
-) -> anyhow::Result<Variables> {
-    let mut variables: Vec<(&'static str, OsString)> = Vec::new();
-    let url = |name: &str| {
-        let origin = origins.iter().find(|origin| origin.name == name)?;
-        // A gate that a person named may lead there by no way. It refuses what then comes.
-        let nowhere = || format!("{}/u/{name}{}", gate.status.listen, origin.path);
-        Some(gate.way(origin).map_or_else(nowhere, |way| way.url))
-    };
-    let providers = PROVIDERS.iter().chain(&FURTHER);
-    variables.extend(providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into()))));
-    let mut home = None;
-    if let Some((login, base_url)) =
-        client.codex.as_ref().and_then(|login| Some((login, url(login.origin().name)?)))
-    {
-        let made = login.private_home(&base_url)?;
-        variables.push(("CODEX_HOME", made.folder().into()));
-        home = Some(made);
-    }
-    // Without a proxy as well: what a client reads later may name one.
-    variables.extend(past_proxies());
-    Ok((variables, home))
-}
 
 /// Returns whether the environment names a proxy, to which a client would send the gate's requests.
 pub(super) fn is_behind_proxy() -> bool {

@@ -11,11 +11,9 @@ mod detour;
 mod editor;
 pub(crate) mod env;
 pub(crate) mod exec;
+mod known;
 mod own;
 mod way;
-
-use std::ffi::OsStr;
-use std::path::Path;
 
 use anyhow::Context;
 use leafgate_admin::Status;
@@ -23,12 +21,10 @@ use leafgate_admin::shown_url;
 use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
-use self::choice::RunningGate;
-use self::codex::CodexLogin;
+use self::choice::{NamedUrl, RunningGate};
+pub(crate) use self::known::{CLIENTS, KnownClient};
 use self::way::{ClientWay, GatePlace};
-use crate::providers::{
-    ANTHROPIC, CODE_ASSIST, COPILOT, COPILOT_OWN, FURTHER, GEMINI, OPENAI, PROVIDERS, Provider,
-};
+use crate::providers::{COPILOT, FURTHER, OPENAI, PROVIDERS, Provider};
 
 /// Where a client's requests would go without a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,11 +49,6 @@ impl ClientOrigin {
         let target =
             target.parse().with_context(|| format!("{} cannot be the upstream of a gate", shown_url(url)))?;
         Ok(ClientOrigin { name, target, path: path.to_owned(), place: None })
-    }
-
-    /// Returns the same path of another upstream.
-    fn to(self, upstream: &UpstreamTarget) -> ClientOrigin {
-        ClientOrigin { target: upstream.clone(), place: None, ..self }
     }
 
     /// Returns the way through a gate to the same place, if the gate leads there.
@@ -89,22 +80,23 @@ impl ClientOrigin {
 impl Provider {
     /// Returns the origin that the environment names, or an upstream of the settings with the
     /// provider's name, or else the provider's own; `None` where there is none.
-    fn origin(&self, known: &StartContext<'_>) -> anyhow::Result<Option<ClientOrigin>> {
+    fn origin(&self, running: &RunningGate, settings: &Settings) -> anyhow::Result<Option<ClientOrigin>> {
         let Provider { name, variable, url } = *self;
-        if let Some(url) = known.running.base_url(variable) {
+        let NamedUrl { elsewhere, place } = running.named(variable);
+        if let Some(url) = elsewhere {
             return ClientOrigin::of(name, &url).with_context(|| format!("{variable} is set")).map(Some);
         }
-        let place = known.running.place(variable);
         let own = match (url, &place) {
             ("", None) => return Ok(None),
             ("", Some(place)) => ClientOrigin::of(name, &place.url())?,
             (url, _) => ClientOrigin::of(name, url)?,
         };
-        let named = known.settings.upstream(name).and_then(|upstream| upstream.text("url"));
-        Ok(Some(match named.filter(|_| place.is_none()) {
-            Some(url) => own.to(&url.parse().with_context(|| format!("the upstream `{name}`"))?),
-            None => ClientOrigin { place, ..own },
-        }))
+        let named = settings.upstream(name).and_then(|upstream| upstream.text("url"));
+        let target = match named.filter(|_| place.is_none()) {
+            Some(url) => url.parse().with_context(|| format!("the upstream `{name}`"))?,
+            None => own.target,
+        };
+        Ok(Some(ClientOrigin { target, place, ..own }))
     }
 }
 
@@ -119,81 +111,6 @@ fn is_provider(upstream: &str) -> bool {
 /// Returns a variable that is set to a text.
 fn text_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-/// What is known when a client is to be started.
-struct StartContext<'k> {
-    running: &'k RunningGate,
-    settings: &'k Settings,
-}
-
-/// A client program that is known.
-#[derive(Clone, Copy)]
-pub(crate) struct KnownClient {
-    /// The name of its file.
-    pub(crate) name: &'static str,
-    title: &'static str,
-    /// What has it answer the question that follows, and end.
-    pub(crate) once: &'static [&'static str],
-    /// What it asks beside the API of Codex. The first is what most of its requests are for.
-    providers: &'static [Provider],
-    /// Whether it asks models and little else.
-    asks_models: bool,
-}
-
-const CODEX: KnownClient = KnownClient {
-    name: "codex",
-    title: "Codex",
-    once: &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
-    providers: &[],
-    asks_models: true,
-};
-
-/// Any other program: it gets what all clients need that might run in it.
-const OTHER: KnownClient =
-    KnownClient { name: "", title: "", once: &["-p"], providers: &PROVIDERS, asks_models: false };
-
-pub(crate) const CLIENTS: &[KnownClient] = &[
-    KnownClient { name: "claude", title: "Claude Code", providers: &[ANTHROPIC], asks_models: true, ..OTHER },
-    CODEX,
-    KnownClient { name: "copilot", title: "Copilot CLI", providers: &[COPILOT_OWN, COPILOT], ..OTHER },
-    KnownClient { name: "gemini", title: "Gemini CLI", providers: &[GEMINI, CODE_ASSIST], ..OTHER },
-];
-
-impl KnownClient {
-    /// Returns its name, and what people call it.
-    pub(crate) fn words(self) -> (&'static str, &'static str) {
-        (self.name, self.title)
-    }
-}
-
-/// A client program, as far as `exec` knows it.
-struct ClientProgram {
-    kind: KnownClient,
-    /// How it logs in to Codex's API, if it may.
-    codex: Option<CodexLogin>,
-}
-
-impl ClientProgram {
-    /// Tells a program by the name of its file.
-    fn of(program: &OsStr, known: &StartContext<'_>) -> anyhow::Result<ClientProgram> {
-        let name = Path::new(program).file_name().and_then(OsStr::to_str);
-        let kind = CLIENTS.iter().copied().find(|client| Some(client.name) == name).unwrap_or(OTHER);
-        let codex = match kind.name {
-            "" => CodexLogin::find_if_any(known.running)?,
-            name if name == CODEX.name => Some(CodexLogin::find(known.running)?),
-            _ => None,
-        };
-        Ok(ClientProgram { kind, codex })
-    }
-
-    /// Returns where its requests would go. The first is what most of them are for.
-    fn origins(&self, known: &StartContext<'_>) -> anyhow::Result<Vec<ClientOrigin>> {
-        let further = FURTHER.iter().filter(|_| self.kind.name.is_empty());
-        let own = self.kind.providers.iter().chain(further).filter_map(|one| one.origin(known).transpose());
-        let codex = self.codex.iter().map(|login| Ok(login.origin().clone()));
-        own.chain(codex).collect()
-    }
 }
 
 #[cfg(test)]

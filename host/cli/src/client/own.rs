@@ -3,27 +3,21 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Context;
-use leafgate_config::Settings;
 use leafgate_gate::{FirstUpstream, NamedUpstream, UpstreamKind, UpstreamName};
 
 use super::choice::ChosenGate;
 use super::exec::ClientStart;
 use super::{COPILOT, ClientOrigin};
 use crate::exit::Exit;
-use crate::options::ExecArgs;
 use crate::print::Printer;
 use crate::serve::OpenGate;
 use crate::settings::{self, GateSetup, LogTo};
 use crate::stop::Stop;
 
 /// Starts a gate, and the client behind it. The gate ends with the client.
-pub(super) async fn serve(
-    start: &ClientStart<'_>,
-    settings: &Settings,
-    printer: &mut Printer,
-) -> anyhow::Result<Exit> {
+pub(super) async fn serve(start: &ClientStart<'_>, printer: &mut Printer) -> anyhow::Result<Exit> {
     let stop = Stop::by_hand();
-    let gate = OpenGate::open(setup(start.args, start.origins, settings)?).await?;
+    let gate = OpenGate::open(setup(start)?, start.settings).await?;
     let found = ChosenGate { status: gate.status(), by_name: false };
     let serving = gate.serve(&stop);
     let running = async {
@@ -36,7 +30,8 @@ pub(super) async fn serve(
 
 /// Returns what the client's own gate is started with: all that the settings say, but for where it
 /// listens and where requests go.
-fn setup(args: &ExecArgs, origins: &[ClientOrigin], settings: &Settings) -> anyhow::Result<GateSetup> {
+fn setup(start: &ClientStart<'_>) -> anyhow::Result<GateSetup> {
+    let (settings, origins) = (start.settings, &start.origins);
     let upstream = |origin: &ClientOrigin| {
         let mut upstream = settings::upstream_at(settings, &origin.target.to_string())?;
         if origin.name == COPILOT.name {
@@ -64,7 +59,7 @@ fn setup(args: &ExecArgs, origins: &[ClientOrigin], settings: &Settings) -> anyh
     setup.metrics_listen = None;
     // The terminal is the client's.
     setup.log = LogTo::File;
-    setup.client = args.command.first().map(|program| program.to_string_lossy().into_owned());
+    setup.client = Some(start.program().into_owned());
     Ok(setup)
 }
 

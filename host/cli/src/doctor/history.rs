@@ -5,15 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::client::KnownClient;
-use crate::home;
-
-/// Where a client keeps its conversations: the variable that names its folder, that folder below the home folder, and those in it.
-const HISTORIES: &[(&str, &str, &str, &[&str])] = &[
-    ("claude", "CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
-    ("codex", "CODEX_HOME", ".codex", &["sessions"]),
-    ("copilot", "COPILOT_HOME", ".copilot", &["session-state", "history-session-state", "logs"]),
-    ("gemini", "", ".gemini", &["tmp"]),
-];
 
 /// How deep a conversation lies at most: Codex has a folder for each day.
 const DEPTH: usize = 6;
@@ -26,13 +17,10 @@ pub(super) struct ClientHistory {
 
 impl ClientHistory {
     pub(super) fn of(known: KnownClient) -> Self {
-        let mut folders = Vec::new();
-        for (_, variable, folder, within) in HISTORIES.iter().filter(|(name, ..)| *name == known.name) {
-            let own = || Some(home::variable("HOME")?.join(folder));
-            let named = (!variable.is_empty()).then(|| home::variable(variable)).flatten();
-            let own = named.or_else(own);
-            folders.extend(own.iter().flat_map(|own| within.iter().map(|within| own.join(within))));
-        }
+        let (base, within) = known.history;
+        let own = base.folders();
+        let folders: Vec<_> =
+            own.iter().flat_map(|own| within.iter().map(|within| own.join(within))).collect();
         let before = files(&folders).into_iter().collect();
         ClientHistory { folders, before }
     }

@@ -1,29 +1,30 @@
 //! `doctor`: whether clients really ask through a gate, whether gates reach their upstreams, and what
 //! of a client's requests differs from one to the next, so that prompt caches break.
 //!
-//! A client is tried as it is set up, behind a gate of its own before a model of ours. No request
+//! A client is tried as it is set up, behind a gate of its own before `echo:`. No request
 //! leaves the machine, nothing of what the client says is printed, and its own history keeps nothing of it.
 
-mod answer;
 mod history;
-mod probe;
 mod trial;
 
+use anyhow::Context;
 use clap::Args;
+use http::Request;
+use http_body_util::Full;
 use leafgate_admin::Status;
 use leafgate_admin::shown_url;
-use leafgate_config::Layer;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use self::history::ClientHistory;
-use self::trial::DoctorTrial;
+use self::trial::{DoctorTrial, TrialFolder};
 use crate::admin::AdminClient;
 use crate::client::{CLIENTS, KnownClient};
 use crate::exit::Exit;
-use crate::options::{ConfigArgs, NO_POLICY, one_of};
+use crate::mode::unguarded;
+use crate::options::one_of;
 use crate::print::{Printer, Style};
-use crate::{runtime, settings, vscode};
+use crate::{exchange, runtime, settings, vscode};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,7 +61,7 @@ impl ClientFinding {
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
     /// The client to try; without it, those that are installed
-    #[arg(value_parser = one_of(CLIENTS, KnownClient::words))]
+    #[arg(value_parser = one_of(CLIENTS, |client| (client.name, client.title)))]
     pub(crate) client: Option<KnownClient>,
 }
 
@@ -142,41 +143,43 @@ async fn upstreams(status: &Status) -> Vec<ClientFinding> {
     for (prefix, upstream, policy) in [first].into_iter().chain(named) {
         let at = format!("{}{prefix}", status.listen);
         let upstream = &shown_url(upstream);
-        findings.push(match answer::get(&at, "/v1/models").await {
-            Ok(answer) if answer.is_unreachable() => {
-                let message = answer.message();
+        findings.push(match unreachable(&at).await {
+            Ok(Some(message)) => {
                 let gate = format!("this gate cannot reach its upstream {upstream}: ");
                 let why = message.strip_prefix(&gate).unwrap_or(&message);
                 ClientFinding::new(&at, FindingState::Problem, format!("it cannot reach {upstream}: {why}"))
                     .hint("start what should answer there, or set its URL: `leafgate config show` says where that stands")
             }
-            Ok(_) => reached(&at, upstream, policy, status.enabled),
+            Ok(None) => reached(&at, upstream, policy, status),
             Err(error) => ClientFinding::new(&at, FindingState::Problem, format!("it does not answer: {error}")),
         });
     }
     findings
 }
 
+/// Returns why a gate cannot reach its upstream, in its own words; `None` where it can.
+async fn unreachable(at: &str) -> anyhow::Result<Option<String>> {
+    let url: http::Uri = format!("{at}/v1/models").parse()?;
+    let address = url.authority().context("it is no http URL")?.as_str().parse()?;
+    let answer = exchange::whole(address, Request::get(url.path()).body(Full::default())?).await?;
+    let error =
+        serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default()["error"].take();
+    let is_unreachable = answer.status().is_server_error() && error["code"] == "leafgate_upstream";
+    Ok(is_unreachable.then(|| error["message"].as_str().unwrap_or("it does not say why").to_owned()))
+}
+
 /// Only what a policy looks at is good.
-fn reached(at: &str, upstream: &str, policy: &str, is_on: bool) -> ClientFinding {
-    match policy {
-        _ if !is_on => {
-            ClientFinding::new(at, FindingState::Note, format!("it reaches {upstream}; no policy looks"))
-        }
-        NO_POLICY => ClientFinding::new(
-            at,
-            FindingState::Note,
-            format!("it reaches {upstream}, policy none: everything passes"),
-        ),
-        policy => {
-            ClientFinding::new(at, FindingState::Good, format!("it reaches {upstream}, policy {policy}"))
-        }
-    }
+fn reached(at: &str, upstream: &str, policy: &str, status: &Status) -> ClientFinding {
+    let (state, looks) = match unguarded(status, policy) {
+        Some(why) => (FindingState::Note, format!("; it {why}: everything passes")),
+        None => (FindingState::Good, format!(", policy {policy}")),
+    };
+    ClientFinding::new(at, state, format!("it reaches {upstream}{looks}"))
 }
 
 /// Says that gates which start now would look at nothing, as that of each trial does.
 fn settings() -> Option<ClientFinding> {
-    let settings = match settings::load(&ConfigArgs::default(), Layer::default()) {
+    let settings = match settings::of_user() {
         Ok(settings) => settings,
         Err(error) => {
             return Some(ClientFinding::new("settings", FindingState::Problem, format!("{error:#}")));
@@ -220,9 +223,10 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
             false => finding,
         }]);
     };
-    let run = |question| {
+    let mut folder = TrialFolder::make()?;
+    let mut run = |question| {
         let history = ClientHistory::of(known);
-        let trial = runtime.block_on(trial::run(known, question));
+        let trial = runtime.block_on(folder.run(known, question));
         history.forget(question);
         trial
     };
@@ -235,10 +239,10 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
 }
 
 fn arrived(name: &str, version: &str, trial: &DoctorTrial) -> ClientFinding {
-    let paths = trial.paths().join(", ");
     match (trial.prompt(), trial.refusal()) {
         (Some(_), _) => {
-            ClientFinding::new(name, FindingState::Good, format!("{version} asks through the gate: {paths}"))
+            let text = format!("{version} asks through the gate: {}", trial.paths());
+            ClientFinding::new(name, FindingState::Good, text)
         }
         (None, Some(refusal)) => ClientFinding::new(name, FindingState::Problem, refusal),
         (None, None) => ClientFinding::new(
@@ -282,14 +286,15 @@ mod tests {
     #[test]
     fn only_a_policy_that_looks_is_good() {
         let at = "http://127.0.0.1:1/u/a";
-        let found = |policy, is_on| reached(at, "https://a.example", policy, is_on);
+        let status = |enabled| Status { enabled, ..Status::default() };
+        let found = |policy, is_on| reached(at, "https://a.example", policy, &status(is_on));
         assert_eq!(found("own", true).state, FindingState::Good);
         assert!(found("own", true).text.ends_with("policy own"));
         assert_eq!(found("none", true).state, FindingState::Note);
         let off = found("own", false);
         assert_eq!(off.state, FindingState::Note);
         assert!(!off.text.contains("own"), "{}", off.text);
-        let status = Status { enabled: false, ..Status::default() };
+        let status = status(false);
         assert!(super::off(&status).unwrap().text.contains("switched off"));
         let mode = |off_seconds| Some(ModeView { off_seconds, ..ModeView::default() });
         for (seconds, hint) in [(Some(9), "leafgate on"), (None, "enabled = true")] {

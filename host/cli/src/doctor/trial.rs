@@ -1,4 +1,7 @@
 //! A client that is started once behind a gate, to see what it asks.
+//!
+//! The gate's upstream is `echo:`, and what came is read from its log. Both are in a data folder of the
+//! trials alone: one for all, so that a value which is redacted reads the same in each.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,14 +10,17 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
+use leafgate_store::{Log, LogError};
 use leafgate_tree::{Document, Format, Limits};
 
-use super::probe::{DoctorProbe, SeenRequest};
 use crate::client::KnownClient;
-use crate::{home, private};
+use crate::{home, log, private};
 
 /// How long a client may take for one short answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// More requests than a client makes for one question.
+const MOST: usize = 100;
 
 /// Returns the version of a client, if it is there.
 pub(super) fn version(client: KnownClient) -> Option<String> {
@@ -25,54 +31,70 @@ pub(super) fn version(client: KnownClient) -> Option<String> {
 
 /// What came of a trial.
 pub(super) struct DoctorTrial {
-    seen: Vec<SeenRequest>,
+    /// The paths that were asked, and the bodies.
+    seen: Vec<(String, Vec<u8>)>,
     /// `None` where the time was over.
     code: Option<i32>,
     said: String,
 }
 
-/// Starts a client with `leafgate exec`, in folders of its own.
-pub(super) async fn run(known: KnownClient, question: &str) -> anyhow::Result<DoctorTrial> {
-    let probe = DoctorProbe::start().await?;
-    let folder = Folder::make()?;
-    let program = std::env::current_exe().context("this program cannot be found")?;
-    let mut command = tokio::process::Command::new(program);
-    command
-        .args(["exec", "--policy", "default", "--upstream", &probe.url(), known.name])
-        .args(known.once)
-        .arg(question)
-        .env("LEAFGATE_DATA_DIR", &folder.0)
-        .env("LEAFGATE_RUNTIME_DIR", folder.0.join("run"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    let child = command.spawn().context("this program cannot be started")?;
-    let ended = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
-    let (code, said) = match ended {
-        Ok(output) => {
-            let output = output.context("the trial is lost")?;
-            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
-        }
-        Err(_) => (None, String::new()),
-    };
-    Ok(DoctorTrial { seen: probe.seen(), code, said })
+/// The data folder of trials, removed at their end.
+pub(super) struct TrialFolder {
+    folder: PathBuf,
+    /// The last request of the trials so far.
+    last: i64,
 }
 
-/// A folder of one trial, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> anyhow::Result<Folder> {
+impl TrialFolder {
+    pub(super) fn make() -> anyhow::Result<TrialFolder> {
         let folder = home::data_folder()?.join(format!("doctor.{}", std::process::id()));
         private::make_folder(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        Ok(Folder(folder))
+        Ok(TrialFolder { folder, last: 0 })
+    }
+
+    /// Starts a client with `leafgate exec`.
+    pub(super) async fn run(&mut self, known: KnownClient, question: &str) -> anyhow::Result<DoctorTrial> {
+        let program = std::env::current_exe().context("this program cannot be found")?;
+        let mut command = tokio::process::Command::new(program);
+        command
+            .args(["exec", "--policy", "default", "--upstream", "echo:", "--set", "store.enabled=true"])
+            .arg(known.name)
+            .args(known.once)
+            .arg(question)
+            .env("LEAFGATE_DATA_DIR", &self.folder)
+            .env("LEAFGATE_RUNTIME_DIR", self.folder.join("run"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let child = command.spawn().context("this program cannot be started")?;
+        let ended = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
+        let (code, said) = match ended {
+            Ok(output) => {
+                let output = output.context("the trial is lost")?;
+                (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+            }
+            Err(_) => (None, String::new()),
+        };
+        Ok(DoctorTrial { seen: self.seen()?, code, said })
+    }
+
+    /// Returns what has come since the last look.
+    fn seen(&mut self) -> Result<Vec<(String, Vec<u8>)>, LogError> {
+        let log = match Log::open(&self.folder.join(log::FOLDER)) {
+            // No gate was started.
+            Err(LogError::None { .. }) => return Ok(Vec::new()),
+            log => log?,
+        };
+        let lines = log.after(self.last, MOST)?;
+        self.last = lines.last().map_or(self.last, |line| line.id);
+        lines.into_iter().map(|line| Ok((line.path, log.show(line.id)?.body.0))).collect()
     }
 }
 
-impl Drop for Folder {
+impl Drop for TrialFolder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -82,13 +104,14 @@ const MODELS: [&str; 4] = ["/messages", "/responses", "/chat/completions", ":str
 impl DoctorTrial {
     /// Returns the body of the largest question to a model: the others are about titles and tokens.
     pub(super) fn prompt(&self) -> Option<&[u8]> {
-        let asked = self.seen.iter().filter(|seen| MODELS.iter().any(|model| seen.path.ends_with(model)));
-        asked.max_by_key(|seen| seen.body.len()).map(|seen| &seen.body[..])
+        let asked = self.seen.iter().filter(|(path, _)| MODELS.iter().any(|model| path.ends_with(model)));
+        asked.map(|(_, body)| &body[..]).max_by_key(|body| body.len())
     }
 
-    /// Returns the paths that were asked for.
-    pub(super) fn paths(&self) -> Vec<String> {
-        self.seen.iter().map(|seen| seen.path.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    /// Returns the paths that were asked for, each once.
+    pub(super) fn paths(&self) -> String {
+        let paths: BTreeSet<&str> = self.seen.iter().map(|(path, _)| path.as_str()).collect();
+        Vec::from_iter(paths).join(", ")
     }
 
     /// Returns why `exec` did not start it. The client's own words are left out.

@@ -31,7 +31,7 @@ use crate::runtime;
 use crate::table::Cell;
 
 /// The folder of the log in the data folder.
-const FOLDER: &str = "log";
+pub(crate) const FOLDER: &str = "log";
 
 /// How long a reader waits for a gate, which itself waits for less.
 const WRITTEN: Duration = Duration::from_secs(3);

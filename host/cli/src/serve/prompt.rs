@@ -7,32 +7,20 @@ use crate::print::Printer;
 use crate::review;
 use crate::stop::Stop;
 
-/// A prompt on a thread of its own. It asks the gate over the admin API, like a prompt in another
-/// terminal.
-pub(super) struct ServePrompt(JoinHandle<()>);
-
-impl ServePrompt {
-    /// Takes the terminal. The gate goes on running when the prompt ends.
-    pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> ServePrompt {
-        let (gate, stop) = (gate.clone(), stop.flag());
-        ServePrompt(tokio::task::spawn_blocking(move || {
-            let shown = review::on_screen(&gate, None, &stop);
-            let mut printer = Printer::for_terminal();
-            match shown {
-                Err(error) => {
-                    printer.error_line(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
-                }
-                Ok(_) if stop.load(std::sync::atomic::Ordering::Relaxed) => {}
-                Ok(waiting) => printer.error_line(&left(waiting)),
+/// Shows the prompt on a thread of its own, which ends once the terminal is given back. It asks the gate
+/// over the admin API, like a prompt in another terminal; the gate goes on running when it ends.
+pub(super) fn show(gate: &RuntimeFile, stop: &Stop) -> JoinHandle<()> {
+    let (gate, stop) = (gate.clone(), stop.clone());
+    tokio::task::spawn_blocking(move || {
+        let mut printer = Printer::for_terminal();
+        match review::on_screen(&gate, None, &stop) {
+            Err(error) => {
+                printer.error_line(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
             }
-        }))
-    }
-
-    /// Ready once the terminal is given back.
-    pub(super) async fn closed(self) {
-        // A panic has been reported where it happened, and the terminal restored.
-        let _ = self.0.await;
-    }
+            Ok(_) if stop.is_requested() => {}
+            Ok(waiting) => printer.error_line(&left(waiting)),
+        }
+    })
 }
 
 /// Returns the message for a person who leaves the prompt.

@@ -12,11 +12,9 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use leafgate_config::Layer;
 
 use self::files::Manager;
 use crate::exit::Exit;
-use crate::options::ConfigArgs;
 use crate::print::Printer;
 use crate::standing::Standing;
 use crate::stop::Stop;
@@ -46,18 +44,18 @@ pub(crate) fn run(command: &ServiceCommand, printer: &mut Printer) -> anyhow::Re
 
 fn install(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     // Whatever would keep it from starting is said here, and not in a journal.
-    let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+    let settings = settings::of_user()?;
     standing::setup(&settings)?;
     let program = std::env::current_exe().context("this program cannot be found")?;
     let variables = variables(std::env::vars_os())?;
     let text = manager.text(&program, &variables)?;
-    let (folder, name) = (manager.file.parent().context("no folder")?, manager.name());
-    private::write(folder, &name, text.as_bytes())
+    let (folder, name) = (manager.file.parent().context("no folder")?, manager.name);
+    private::write(folder, name, text.as_bytes())
         .with_context(|| format!("{} cannot be written", manager.file.display()))?;
     printer.line(&format!("{} is written", manager.file.display()))?;
     let goes_on = Standing::lock()?.give_way()?;
-    for command in manager.install(goes_on.is_some()) {
-        call(&command).with_context(|| {
+    for command in if goes_on.is_some() { &manager.start_later } else { &manager.start } {
+        call(command).with_context(|| {
             format!(
                 "{} is written, and the gate is not started: `leafgate service remove` removes it",
                 manager.file.display()
@@ -97,21 +95,20 @@ fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     };
     let mut exit = Exit::Done;
-    let (stop, after) = manager.remove();
     let mut done = |command: &[String], printer: &mut Printer| {
         if let Err(error) = call(command) {
             printer.error_line(&format!("leafgate: {error:#}"));
             exit = Exit::Bad;
         }
     };
-    done(&stop, printer);
+    done(&manager.end, printer);
     let (shown, is_own) = (file.display(), file == manager.file);
     if is_own {
-        private::remove(file.parent().context("no folder")?, &manager.name())
+        private::remove(file.parent().context("no folder")?, manager.name)
             .with_context(|| format!("{shown} cannot be removed"))?;
     }
-    if let Some(after) = after {
-        done(&after, printer);
+    if let Some(forget) = &manager.forget {
+        done(forget, printer);
     }
     Standing::lock()?.leave_service()?;
     let removed = if is_own { "is removed" } else { "is a package's, and is removed with it" };
@@ -130,7 +127,7 @@ fn stand(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     let standing = Standing::alone(printer)?;
     let data = home::data_folder()?;
     std::env::set_current_dir(&data).with_context(|| format!("{} cannot be entered", data.display()))?;
-    let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+    let settings = settings::of_user()?;
     let mut setup = standing::setup(&settings)?;
     setup.listen = standing.place(&settings, printer)?;
     let restart = manager.restart();

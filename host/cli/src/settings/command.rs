@@ -1,21 +1,11 @@
 //! `config show`.
 
 use leafgate_config::{Layer, Shown};
-use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::masking;
 use crate::options::ConfigArgs;
 use crate::print::{Printer, Style};
-
-/// The output of `config show --json`.
-#[derive(Serialize)]
-struct ShownSetting<'s> {
-    key: &'s str,
-    /// As TOML.
-    value: Option<&'s str>,
-    source: String,
-}
 
 /// Prints every setting with the place that it comes from.
 pub(crate) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -26,15 +16,11 @@ pub(crate) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<
             *value = masking::masked(value);
         }
     }
-    let all = shown.iter().map(|setting| ShownSetting {
-        key: &setting.key,
-        value: setting.value.as_deref(),
-        source: setting.source.to_string(),
-    });
-    printer.show(&all.collect::<Vec<_>>(), |all, printer| {
-        let width = all.iter().map(|setting| setting.key.len()).max().unwrap_or_default();
-        all.iter().try_for_each(|ShownSetting { key, value, source }| {
-            printer.text(Style::Plain, &format!("{key:width$} = {}", value.unwrap_or("(not set)")))?;
+    printer.show(&shown, |shown, printer| {
+        let width = shown.iter().map(|setting| setting.key.len()).max().unwrap_or_default();
+        shown.iter().try_for_each(|Shown { key, value, source, .. }| {
+            let value = value.as_deref().unwrap_or("(not set)");
+            printer.text(Style::Plain, &format!("{key:width$} = {value}"))?;
             printer.text(Style::Dim, &format!("  # {source}\n"))
         })
     })?;

@@ -26,7 +26,6 @@ pub(crate) use self::command::run;
 pub(crate) use self::setup::{GateSetup, LogTo};
 pub(crate) use self::upstream::upstream_at;
 use crate::home;
-use crate::known::KnownSource;
 use crate::managed;
 use crate::masking::masked;
 use crate::options::{ConfigArgs, policy_source};
@@ -58,6 +57,11 @@ pub(crate) fn load(args: &ConfigArgs, mut flags: Layer) -> anyhow::Result<Settin
     let mut settings = Settings::of(managed.map(|managed| managed.settings).into_iter().chain(layers));
     add_defaults(&mut settings);
     Ok(settings)
+}
+
+/// Reads what counts without any flag.
+pub(crate) fn of_user() -> anyhow::Result<Settings> {
+    load(&ConfigArgs::default(), Layer::default())
 }
 
 /// Returns the variables that are texts. A setting that is none would be passed over otherwise.
@@ -212,8 +216,7 @@ fn setup_of(
     first: anyhow::Result<FirstUpstream>,
 ) -> Result<GateSetup, Vec<anyhow::Error>> {
     let mut reader = SettingsReader { settings, wrong: Vec::new() };
-    let (text, is_on) =
-        (|key| settings.text(key).unwrap_or_default(), |key| settings.switch(key) == Some(true));
+    let is_on = |key| settings.switch(key) == Some(true);
     let first = reader.take(first);
     let (upstreams, policies) = reader.upstreams();
     let (listen, admin_listen) = (reader.address("listen"), reader.address("admin.listen"));
@@ -224,7 +227,7 @@ fn setup_of(
     let traces = settings.text("traces").map(str::parse::<Collector>).transpose();
     let traces = reader.of("traces", traces.map_err(Into::into));
     let keep = reader.take(crate::log::store_config(settings));
-    let policy = reader.take(source(text("policy")));
+    let policy = reader.take(source(settings.text("policy").unwrap_or_default()));
     reader.wrong.extend(settings.disorder().into_iter().map(anyhow::Error::msg));
     let (Some(upstream), Some(listen), Some(policy), []) = (first, listen, policy, &reader.wrong[..]) else {
         return Err(reader.wrong);
@@ -253,16 +256,10 @@ fn setup_of(
         metrics_listen,
         admin_listen: admin_listen.filter(|_| is_on("admin.enabled")),
         policy,
-        requires_tests: is_on("require-tests"),
         upstream_policies: policies,
-        known: KnownSource::of(settings),
-        workspace: text("workspace").into(),
-        agents: settings.text("agents").map(Into::into),
         log: LogTo::Terminal,
         keep: keep.flatten(),
         traces: traces.flatten(),
-        log_level: text("log").to_owned(),
-        log_in_json: text("log-format") == "json",
         client: None,
         standing: None,
     })

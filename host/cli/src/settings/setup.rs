@@ -1,7 +1,6 @@
 //! What settings come to: all that a gate is started with.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use leafgate_admin::StartedWith;
 use leafgate_gate::{GateConfig, UpstreamName};
@@ -9,9 +8,7 @@ use leafgate_policy::PolicySource;
 use leafgate_store::StoreConfig;
 use leafgate_trace::Collector;
 
-use crate::known::KnownSource;
-
-/// What a gate is started with.
+/// What a gate is started with, beside settings that say all themselves.
 pub(crate) struct GateSetup {
     /// Upstreams and limits.
     pub(crate) config: GateConfig,
@@ -21,19 +18,9 @@ pub(crate) struct GateSetup {
     /// Where metrics are served beside it.
     pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) policy: PolicySource,
-    /// Whether a policy that fails its own tests is refused.
-    pub(crate) requires_tests: bool,
     /// The policies of named upstreams.
     pub(crate) upstream_policies: Vec<(UpstreamName, PolicySource)>,
-    /// Where values come from that are looked for besides.
-    pub(crate) known: KnownSource,
-    /// The folder whose saved edits are used.
-    pub(crate) workspace: PathBuf,
-    /// The file of the team; without it, that of the policy folder.
-    pub(crate) agents: Option<PathBuf>,
     pub(crate) log: LogTo,
-    pub(crate) log_level: String,
-    pub(crate) log_in_json: bool,
     /// The log of requests that it writes, if any.
     pub(crate) keep: Option<StoreConfig>,
     /// Where traces are sent; `None` for none.

@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
-use leafgate_config::Layer;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::kept::StandingRecord;
-use super::{Need, Standing, StandingGate, ask, clients, port, setup, started};
-use crate::options::ConfigArgs;
+use super::{Need, Standing, ask, clients, port, setup, started};
 use crate::print::Printer;
 use crate::{home, private, settings};
 
@@ -41,7 +39,7 @@ impl GateMisfit {
         if !kept.upstreams.iter().all(|(_, name)| has(name)) {
             return Ok(Some(GateMisfit::Upstreams));
         }
-        let now = started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?;
+        let now = started::now()?;
         Ok(match &gate.started_with {
             Some(then) if then.settings != now.settings => Some(GateMisfit::Settings),
             Some(then) if then.program == now.program => None,
@@ -60,7 +58,7 @@ impl GateMisfit {
 
 impl Standing {
     /// Returns the gate that runs as it would be started now, or starts it.
-    pub(crate) fn gate(&self, need: Need, printer: &mut Printer) -> anyhow::Result<StandingGate> {
+    pub(crate) fn gate(&self, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
         let kept = StandingRecord::read(&self.data)?;
         let running = match self.find()? {
             Some(gate) => self.usable(&gate, &kept, need, printer)?,
@@ -73,7 +71,7 @@ impl Standing {
         if need != Need::Program {
             self.stay(true)?;
         }
-        Ok(StandingGate { status })
+        Ok(status)
     }
 
     /// Returns how the gate is that runs, or ends it where another one is needed.
@@ -137,7 +135,7 @@ impl Standing {
     }
 
     fn begin(&self, kept: &StandingRecord, need: Need, printer: &mut Printer) -> anyhow::Result<Status> {
-        let settings = settings::load(&ConfigArgs::default(), Layer::default())?;
+        let settings = settings::of_user()?;
         // Whatever keeps it from starting is said here, and not in a file.
         setup(&settings)?;
         let place = port::choose(&settings, kept.port()?, need == Need::Editors || !kept.is_led())?;

@@ -39,8 +39,17 @@ impl StandingRecord {
         private::read_json(&path, wrong)
     }
 
-    pub(super) fn write(&self, data: &Path) -> anyhow::Result<()> {
-        private::write_json(data, FILE, self)
+    /// Keeps it otherwise.
+    pub(super) fn change(
+        data: &Path,
+        change: impl FnOnce(StandingRecord) -> StandingRecord,
+    ) -> anyhow::Result<()> {
+        let before = StandingRecord::read(data)?;
+        let kept = change(before.clone());
+        if kept == before {
+            return Ok(());
+        }
+        private::write_json(data, FILE, &kept)
             .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
     }
 

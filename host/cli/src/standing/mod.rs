@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use leafgate_admin::{RuntimeFile, Status};
-use leafgate_config::{Layer, Settings};
+use leafgate_config::Settings;
 use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::ClientsBehind;
@@ -34,7 +34,7 @@ use self::kept::StandingRecord;
 use crate::admin::AdminClient;
 use crate::exit::Exit;
 use crate::managed::{self, Managed};
-use crate::options::{ConfigArgs, StopArgs};
+use crate::options::StopArgs;
 use crate::print::Printer;
 use crate::runtime::{self, GateName};
 use crate::settings::{GateSetup, LogTo};
@@ -47,8 +47,7 @@ const LOCK: &str = "standing.lock";
 /// `start`.
 pub(crate) fn start(printer: &mut Printer) -> anyhow::Result<Exit> {
     let gate = Standing::lock()?.gate(Need::Standing, printer)?;
-    printer
-        .line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen()))?;
+    printer.line(&format!("{} stands: `leafgate stop` ends it, `leafgate status` shows it", gate.listen))?;
     Ok(Exit::Done)
 }
 
@@ -133,7 +132,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
         );
     }
     setup.log = LogTo::File;
-    setup.standing = Some(started::with(&settings::load(&ConfigArgs::default(), Layer::default())?)?);
+    setup.standing = Some(started::now()?);
     Ok(setup)
 }
 
@@ -163,10 +162,11 @@ pub(crate) fn detach() {
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
     let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
-    let kept = StandingRecord::read(&data)?;
-    // One that came in the place of a service's makes way for it when nobody is behind it.
-    let stays = kept.stays && kept.service.is_none();
-    StandingRecord { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }.write(&data)
+    StandingRecord::change(&data, |kept| {
+        // One that came in the place of a service's makes way for it when nobody is behind it.
+        let stays = kept.stays && kept.service.is_none();
+        StandingRecord { url: Some(listen.to_owned()), file: Some(file), stays, service, ..kept }
+    })
 }
 
 /// Has the gate of this process end when nobody needs it any more.
@@ -192,18 +192,6 @@ pub(crate) struct Standing {
     _lock: File,
 }
 
-/// It runs.
-pub(crate) struct StandingGate {
-    pub(crate) status: Status,
-}
-
-impl StandingGate {
-    /// Its URL.
-    pub(crate) fn listen(&self) -> &str {
-        &self.status.listen
-    }
-}
-
 impl Standing {
     /// Waits until no other process starts or stops it.
     pub(crate) fn lock() -> anyhow::Result<Standing> {
@@ -223,8 +211,7 @@ impl Standing {
 
     /// Has it stand until it is ended, or no longer than programs are behind it.
     pub(crate) fn stay(&self, stays: bool) -> anyhow::Result<()> {
-        let kept = StandingRecord::read(&self.data)?;
-        if kept.stays == stays { Ok(()) } else { StandingRecord { stays, ..kept }.write(&self.data) }
+        StandingRecord::change(&self.data, |kept| StandingRecord { stays, ..kept })
     }
 
     /// Returns whether it is to stand although no program is behind it.
@@ -239,9 +226,8 @@ impl Standing {
     }
 
     /// Keeps them for the next start.
-    pub(crate) fn keep_upstreams(&self, upstreams: &Names) -> anyhow::Result<()> {
-        let kept = StandingRecord::read(&self.data)?;
-        StandingRecord { upstreams: upstreams.clone(), ..kept }.write(&self.data)
+    pub(crate) fn keep_upstreams(&self, upstreams: Names) -> anyhow::Result<()> {
+        StandingRecord::change(&self.data, |kept| StandingRecord { upstreams, ..kept })
     }
 
     /// Returns the one that runs.
@@ -284,8 +270,7 @@ impl Standing {
 
     /// Forgets that a service kept it.
     pub(crate) fn leave_service(&self) -> anyhow::Result<()> {
-        let kept = StandingRecord::read(&self.data)?;
-        StandingRecord { service: None, stays: false, ..kept }.write(&self.data)
+        StandingRecord::change(&self.data, |kept| StandingRecord { service: None, stays: false, ..kept })
     }
 }
 

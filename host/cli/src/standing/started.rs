@@ -3,15 +3,15 @@
 use std::time::UNIX_EPOCH;
 
 use leafgate_admin::StartedWith;
-use leafgate_config::Settings;
 
 use crate::home::keyed;
+use crate::settings;
 
-/// Returns it for this program, as it lies on disk, and these settings.
-pub(super) fn with(settings: &Settings) -> anyhow::Result<StartedWith> {
+/// Returns it for this program, as it lies on disk, and the user's settings.
+pub(super) fn now() -> anyhow::Result<StartedWith> {
     Ok(StartedWith {
         program: keyed("program", program().as_bytes())?,
-        settings: keyed("settings", &settings.identity())?,
+        settings: keyed("settings", &settings::of_user()?.identity())?,
     })
 }
 

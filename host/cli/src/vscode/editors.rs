@@ -100,37 +100,19 @@ impl EditorFile {
     }
 }
 
-/// Systems keep settings in places of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum System {
-    Linux,
-    MacOs,
-    Windows,
-}
+/// Where macOS has both of them.
+const OF_MACOS: &str = "Library/Application Support";
 
-impl System {
-    const HERE: System = if cfg!(windows) {
-        System::Windows
-    } else if cfg!(target_os = "macos") {
-        System::MacOs
-    } else {
-        System::Linux
-    };
-
-    /// Returns where a base is, as variables of the environment say.
-    fn base(self, base: EditorBase, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-        let named = |name| variable(name).filter(|folder| folder.is_absolute());
-        let home = || named(if self == System::Windows { "USERPROFILE" } else { "HOME" });
-        match (base, self) {
-            (Home, _) => home(),
-            (Data, System::Linux | System::MacOs) if named("XDG_DATA_HOME").is_some() => {
-                named("XDG_DATA_HOME")
-            }
-            (Config | Data, System::MacOs) => Some(home()?.join("Library/Application Support")),
-            (Config | Data, System::Windows) => named("APPDATA"),
-            (Config, System::Linux) => named("XDG_CONFIG_HOME").or_else(|| Some(home()?.join(".config"))),
-            (Data, System::Linux) => Some(home()?.join(".local/share")),
-        }
+impl EditorBase {
+    /// Returns the folders that it may be, as variables of the environment say.
+    fn folders(self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
+        let (of_user, elsewhere) = match self {
+            Config => (home::of_user(variable, "XDG_CONFIG_HOME", ".config"), Some(OF_MACOS)),
+            Data => (home::of_user(variable, "XDG_DATA_HOME", ".local/share"), Some(OF_MACOS)),
+            Home => (variable("HOME"), None),
+        };
+        let elsewhere = elsewhere.and_then(|folder| Some(variable("HOME")?.join(folder)));
+        of_user.into_iter().chain(elsewhere)
     }
 }
 
@@ -141,9 +123,10 @@ impl Edition {
     }
 
     /// Returns the folders where its settings may lie, whether they are there or not.
-    fn folders(self, system: System, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
-        let folder = |&(base, place): &(EditorBase, &str)| Some(system.base(base, variable)?.join(place));
-        let folders = self.places.iter().filter_map(folder);
+    fn folders(self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
+        let places = self.places.iter();
+        let folders =
+            places.flat_map(|(base, place)| base.folders(variable).map(move |folder| folder.join(place)));
         folders.map(|folder| SettingsFolder { editor: self.name.to_owned(), folder }).collect()
     }
 }
@@ -151,7 +134,7 @@ impl Edition {
 /// Returns the folders of settings that are there, of one edition or of all.
 pub(crate) fn installed(only: Option<Edition>) -> Vec<SettingsFolder> {
     let editions = EDITIONS.into_iter().filter(|edition| only.is_none_or(|only| only == *edition));
-    let folders = editions.flat_map(|edition| edition.folders(System::HERE, &home::variable));
+    let folders = editions.flat_map(|edition| edition.folders(&home::variable));
     folders.filter(|folder| folder.folder.is_dir()).collect()
 }
 
@@ -204,13 +187,13 @@ mod tests {
 
     #[test]
     fn each_system_keeps_settings_in_its_places() {
-        let folders = |system, set: &[(&str, &str)]| {
+        let folders = |set: &[(&str, &str)]| {
             let variable =
                 |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(system, &variable));
+            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(&variable));
             all.map(|folder| folder.folder.display().to_string()).collect::<Vec<_>>()
         };
-        let linux = folders(System::Linux, &[("HOME", "/h")]);
+        let there = folders(&[("HOME", "/h")]);
         for place in [
             "/h/.config/Code/User",
             "/h/.config/Code - Insiders/User",
@@ -218,19 +201,14 @@ mod tests {
             "/h/.local/share/code-server/User",
             "/h/.vscode-server/data/Machine",
             "/h/.var/app/com.visualstudio.code/config/Code/User",
+            "/h/Library/Application Support/Code/User",
         ] {
-            assert!(linux.iter().any(|folder| folder == place), "{place}");
+            assert!(there.iter().any(|folder| folder == place), "{place}");
         }
-        let named =
-            folders(System::Linux, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "d")]);
+        let named = folders(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "d")]);
         assert!(named.contains(&"/c/Code/User".to_owned()), "{named:?}");
         assert!(named.contains(&"/h/.local/share/code-server/User".to_owned()), "a relative one is ignored");
-        let mac = folders(System::MacOs, &[("HOME", "/h")]);
-        assert!(mac.contains(&"/h/Library/Application Support/Code/User".to_owned()), "{mac:?}");
-        let windows = folders(System::Windows, &[("APPDATA", "/a"), ("USERPROFILE", "/u")]);
-        assert!(windows.contains(&"/a/Code/User".to_owned()), "{windows:?}");
-        assert!(windows.contains(&"/u/.vscode-server/data/Machine".to_owned()), "{windows:?}");
-        assert_eq!(folders(System::Linux, &[]), Vec::<String>::new());
+        assert_eq!(folders(&[]), Vec::<String>::new());
     }
 
     #[test]

@@ -53,24 +53,20 @@ impl<'t> Jsonc<'t> {
         path.iter().try_fold(self.root.as_ref()?, |value, name| member(value.as_object()?, name))
     }
 
-    /// Returns the members that lead to the last one at a path whose value fits, and that one.
-    fn find(&self, path: &[&str], fits: &dyn Fn(&Value<'t>) -> bool) -> Option<Vec<&ObjectProp<'t>>> {
+    /// Returns the last member at a path whose value fits.
+    fn find(&self, path: &[&str], fits: &dyn Fn(&Value<'t>) -> bool) -> Option<&ObjectProp<'t>> {
         fn within<'v, 't>(
             object: &'v Object<'t>,
             path: &[&str],
             fits: &dyn Fn(&Value<'t>) -> bool,
-        ) -> Option<Vec<&'v ObjectProp<'t>>> {
+        ) -> Option<&'v ObjectProp<'t>> {
             let (name, rest) = path.split_first()?;
-            let named = object.properties.iter().rev().filter(|prop| prop.name.as_str() == *name);
-            named
-                .filter_map(|prop| match (rest, &prop.value) {
-                    ([], value) => fits(value).then(|| vec![prop]),
-                    (_, Value::Object(inner)) => {
-                        within(inner, rest, fits).map(|found| [vec![prop], found].concat())
-                    }
-                    _ => None,
-                })
-                .next()
+            let mut named = object.properties.iter().rev().filter(|prop| prop.name.as_str() == *name);
+            named.find_map(|prop| match (rest, &prop.value) {
+                ([], value) => fits(value).then_some(prop),
+                (_, Value::Object(inner)) => within(inner, rest, fits),
+                _ => None,
+            })
         }
         within(self.root.as_ref()?.as_object()?, path, fits)
     }
@@ -130,22 +126,36 @@ impl<'t> Jsonc<'t> {
     /// has another value by now.
     pub(super) fn unset(&self, path: &[&str], ours: &str, before: &ValueBefore) -> Option<String> {
         let is_ours = |value: &Value<'_>| value.as_string_lit().is_some_and(|text| text.value == ours);
-        let props = self.find(path, &is_ours)?;
-        let prop = props[path.len() - 1];
+        let prop = self.find(path, &is_ours)?;
         let made = match before {
             ValueBefore::Value(spelled) => return Some(spliced(self.text, span(&prop.value), spelled)),
             ValueBefore::Nothing(made) => *made,
         };
-        let root = self.root.as_ref()?.as_object()?;
-        // What was made for the member alone goes with it.
-        let mut alone = 0;
-        while alone < made && is_alone(self.text, parent(root, &props, alone), &props, alone) {
-            alone += 1;
+        let mut text = self.without(prop);
+        // What was made for the member alone goes with it, unless somebody wrote into it.
+        for depth in (0..path.len()).rev().take(made) {
+            match Jsonc::parse(&text).ok()?.without_blank(&path[..depth]) {
+                Some(without) => text = without,
+                None => break,
+            }
         }
-        Some(match props.len().checked_sub(alone + 1) {
-            Some(place) => self.without(props[place]),
-            None => spliced(self.text, root.range.start..root.range.end, ""),
-        })
+        Some(text)
+    }
+
+    /// Returns the text without the object at a path, if nothing stands in it.
+    fn without_blank(&self, path: &[&str]) -> Option<String> {
+        let is_blank = |value: &Value<'_>| {
+            let inside = value.as_object().map(|object| object.range.start + 1..object.range.end - 1);
+            inside.is_some_and(|inside| self.text[inside].trim().is_empty())
+        };
+        match path {
+            [] => self
+                .root
+                .as_ref()
+                .filter(|root| is_blank(root))
+                .map(|root| spliced(self.text, span(root), "")),
+            path => self.find(path, &is_blank).map(|prop| self.without(prop)),
+        }
     }
 
     /// Returns the text without a member.
@@ -167,20 +177,6 @@ impl<'t> Jsonc<'t> {
 /// Returns a member of an object by its name; of several the last.
 pub(super) fn member<'v, 't>(object: &'v Object<'t>, name: &str) -> Option<&'v Value<'t>> {
     object.properties.iter().rfind(|prop| prop.name.as_str() == name).map(|prop| &prop.value)
-}
-
-/// Returns the object that holds the member so many levels above the last one.
-fn parent<'v, 't>(root: &'v Object<'t>, props: &[&'v ObjectProp<'t>], above: usize) -> &'v Object<'t> {
-    let around = props.len().checked_sub(above + 2).and_then(|place| props[place].value.as_object());
-    around.unwrap_or(root)
-}
-
-/// Returns whether an object holds one member, and nothing else that anyone wrote.
-fn is_alone(text: &str, object: &Object<'_>, props: &[&ObjectProp<'_>], above: usize) -> bool {
-    let prop = props[props.len() - 1 - above];
-    let (before, behind) =
-        (&text[object.range.start + 1..prop.range.start], &text[prop.range.end..object.range.end - 1]);
-    object.properties.len() == 1 && before.trim().is_empty() && matches!(behind.trim(), "" | ",")
 }
 
 fn as_object<'v, 't>(value: &'v Value<'t>) -> anyhow::Result<&'v Object<'t>> {

@@ -109,10 +109,7 @@ fn settings(text: Option<&str>, lead: EditorLead<'_>) -> anyhow::Result<(String,
     if let Some(hiding) = HIDING.iter().find(|name| jsonc.get(&[name]).is_some()) {
         anyhow::bail!("`{hiding}` would hide what is written here: spell its members out in the names");
     }
-    let spelled = SPELLINGS.into_iter().filter(|(name, _)| jsonc.get(&[name]).is_some());
-    let paths = ADDRESSES.into_iter().map(|(name, place)| (vec![ADVANCED, name], place));
-    let paths: Vec<_> = paths.chain(spelled.map(|(name, place)| (vec![name], place))).collect();
-    for (path, place) in paths {
+    for (path, place) in addresses(&jsonc) {
         let ours = format!("{}{place}", lead.gate);
         let set = Jsonc::parse(&led)?.set(&path, &quoted(&ours));
         let (text, before) =
@@ -188,19 +185,23 @@ fn with_urls(text: String, urls: &[ReplacedUrl]) -> anyhow::Result<String> {
     Ok(now)
 }
 
+/// Returns the settings that must lead to the gate, and where on it: other spellings count where they
+/// are there.
+fn addresses(jsonc: &Jsonc<'_>) -> Vec<(Vec<&'static str>, &'static str)> {
+    let spelled = SPELLINGS.into_iter().filter(|(name, _)| jsonc.get(&[name]).is_some());
+    let own = ADDRESSES.into_iter().map(|(name, place)| (vec![ADVANCED, name], place));
+    own.chain(spelled.map(|(name, place)| (vec![name], place))).collect()
+}
+
 /// Returns the addresses of Copilot that do not lead to the gate, by their names.
 pub(super) fn past(text: &str, gate: &str) -> anyhow::Result<Vec<String>> {
     let jsonc = Jsonc::parse(text)?;
-    let leads = |value: Option<&Value<'_>>, place: &str| {
-        value.and_then(Value::as_string_lit).is_some_and(|url| url.value == format!("{gate}{place}"))
+    let leads = |path: &[&str], place: &str| {
+        let url = jsonc.get(path).and_then(Value::as_string_lit);
+        url.is_some_and(|url| url.value == format!("{gate}{place}"))
     };
-    let own = ADDRESSES.iter().filter(|(name, place)| !leads(jsonc.get(&[ADVANCED, name]), place));
-    let own = own.map(|(name, _)| format!("{ADVANCED} → {name}"));
-    let spelled = SPELLINGS.iter().filter(|(name, place)| {
-        let value = jsonc.get(&[name]);
-        value.is_some() && !leads(value, place)
-    });
+    let past = addresses(&jsonc).into_iter().filter(|(path, place)| !leads(path, place));
     let hiding = HIDING.iter().filter(|name| jsonc.get(&[name]).is_some());
-    let others = spelled.map(|(name, _)| *name).chain(hiding.copied()).map(str::to_owned);
-    Ok(own.chain(others).collect())
+    let past = past.map(|(path, _)| path.join(" → "));
+    Ok(past.chain(hiding.map(|name| (*name).to_owned())).collect())
 }

@@ -126,11 +126,11 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         file.led(EditorLead { gate: "http://127.0.0.1:0", names: &names })?;
         file.file.ensure_writable()?;
     }
-    standing.keep_upstreams(&names)?;
-    let gate = standing.gate(Need::Editors, printer)?;
-    let to = EditorLead { gate: gate.listen(), names: &names };
+    standing.keep_upstreams(names.clone())?;
+    let gate = standing.gate(Need::Editors, printer)?.listen;
+    let to = EditorLead { gate: &gate, names: &names };
     let led = files.iter().map(|file| file.led(to)).collect::<anyhow::Result<Vec<_>>>()?;
-    gate.listen().clone_into(&mut record.gate);
+    record.gate.clone_from(&gate);
     let (leading, other): (Vec<_>, Vec<_>) =
         files.iter().zip(&led).partition(|(_, (_, changes))| !changes.is_empty());
     for (file, (_, changes)) in &leading {
@@ -139,7 +139,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     record.write()?;
     for (file, (text, _)) in &leading {
         file.file.replace(Some(text))?;
-        printer.line(&format!("{}: {} leads to {}", file.editor, file.path.display(), gate.listen()))?;
+        printer.line(&format!("{}: {} leads to {gate}", file.editor, file.path.display()))?;
     }
     // What has nothing to lead any more is as it was before.
     for (file, _) in other {
@@ -148,7 +148,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     }
     record.write()?;
     let texts = files.iter().zip(&led).map(|(file, (text, _))| (file.kind, &*file.path, &**text));
-    status::said_of(texts, gate.listen())?.iter().try_for_each(|line| printer.line(line))?;
+    status::said_of(texts, &gate)?.iter().try_for_each(|line| printer.line(line))?;
     printer.line(
         "An editor that runs follows at once. Agents in it that are Copilot CLI need a new window from `leafgate exec code .`.",
     )?;

@@ -12,8 +12,7 @@ use super::jsonc::Jsonc;
 use super::{led, models};
 use crate::admin::AdminClient;
 use crate::exit::Exit;
-use crate::mode::why_off;
-use crate::options::NO_POLICY;
+use crate::mode::unguarded;
 use crate::print::{Printer, Style};
 use crate::standing;
 
@@ -69,16 +68,13 @@ impl EditorReport {
                 }
             }
         }
-        let unguarded = running.as_ref().map(|gate| {
-            let status = AdminClient::new(gate)?.status();
-            Ok(match status {
+        let unguarded = match &running {
+            None => None,
+            Some(gate) => match AdminClient::new(gate)?.status() {
                 Err(error) => Some(error.message),
-                Ok(status) if !status.enabled => Some(format!("it is {}", why_off(&status))),
-                Ok(status) if status.policy.source == NO_POLICY => Some("it has no policy".to_owned()),
-                Ok(_) => None,
-            })
-        });
-        let unguarded = unguarded.transpose().map_err(|error: anyhow::Error| error)?.flatten();
+                Ok(status) => unguarded(&status, &status.policy.source).map(|why| format!("it {why}")),
+            },
+        };
         Ok(EditorReport { gate: running.map(|gate| gate.listen), unguarded, files, not_seen: NOT_SEEN })
     }
 

@@ -5,7 +5,8 @@
 //! `"stream": true` in small fragments that break words, and so tokens, apart. In what the model
 //! says the gate restores tokens, as in any answer; so the answer, or the first event of its
 //! stream, also has the member [`SENT`], which no client reads and where nothing is restored: the
-//! body as it left. What no API has a shape for is answered by itself. No clock and no randomness:
+//! body as it left. What no API has a shape for is answered by itself, but for what clients must be
+//! told before they ask a model. No clock and no randomness:
 //! the same request gets the same answer.
 
 use bytes::Bytes;
@@ -133,15 +134,20 @@ pub(crate) fn answer(
     headers: &HeaderMap,
     body: Option<&Bytes>,
 ) -> Response<Content> {
-    let Some(body) = body else {
-        return json_answer(&json!({ "method": method.as_str(), "path": target }));
-    };
     let uri: http::Uri = target.parse().unwrap_or_default();
+    let told = told_before_a_question(method, uri.path());
+    let Some(body) = body else {
+        return json_answer(&told.unwrap_or_else(|| json!({ "method": method.as_str(), "path": target })));
+    };
     // What Copilot alone has is answered by itself, as what nobody knows.
     let api = Api::of(UpstreamKind::default(), method, &uri, headers);
     let Ok(text) = std::str::from_utf8(body) else {
         return dialect::refused(Refusal::malformed("echo: the body is no text"), api);
     };
+    if let Some(mut told) = told {
+        show_sent(&mut told, text);
+        return json_answer(&told);
+    }
     // A body that is no request of this API is echoed all the same: what is wrong with it, the
     // reader sees.
     let asked: EchoRequest = serde_json::from_str(text).unwrap_or_default();
@@ -166,6 +172,33 @@ pub(crate) fn answer(
         None => whole(body.clone(), headers.get(CONTENT_TYPE).cloned()),
     }
 }
+
+/// Returns what a client must be told before it asks a model: Copilot's which models there are, Gemini's
+/// with a login of Google who is logged in. An echo of what they sent says neither.
+fn told_before_a_question(method: &Method, path: &str) -> Option<Value> {
+    let told = if method == Method::GET && path == "/models" {
+        COPILOT_MODELS
+    } else {
+        match path.split_once("/v1internal:")?.1 {
+            "generateContent" | "streamGenerateContent" | "countTokens" => return None,
+            "loadCodeAssist" => GOOGLE_LOGIN,
+            _ => "{}",
+        }
+    };
+    Some(serde_json::from_str(told).expect("what stands here is JSON"))
+}
+
+/// The list of one model, by one of the names that Copilot CLI chooses by itself.
+const COPILOT_MODELS: &str = r#"{"data": [{
+    "id": "gpt-5.4", "name": "gpt-5.4", "object": "model", "vendor": "leafgate", "version": "gpt-5.4", "preview": false,
+    "model_picker_enabled": true, "supported_endpoints": ["/responses"], "policy": {"state": "enabled", "terms": ""},
+    "billing": {"is_premium": false, "multiplier": 1}, "capabilities": {
+        "family": "gpt-5.4", "object": "model_capabilities", "type": "chat", "tokenizer": "o200k_base",
+        "limits": {"max_prompt_tokens": 200000, "max_output_tokens": 64000, "max_context_window_tokens": 264000},
+        "supports": {"streaming": true, "tool_calls": true, "parallel_tool_calls": true}}}]}"#;
+
+const GOOGLE_LOGIN: &str =
+    r#"{"currentTier": {"id": "free-tier", "name": "Free"}, "cloudaicompanionProject": "leafgate-echo"}"#;
 
 /// Returns what the model would answer if it said just this; `None` where the API has no shape for it.
 pub(crate) fn say(api: Api, manner: &Manner, text: &str) -> Option<Echoed> {
@@ -379,5 +412,18 @@ mod tests {
     async fn what_has_no_shape_answers_itself() {
         assert_eq!(echoed(Method::POST, "/v1/x", Some("[ 1 ]")).await, "[ 1 ]");
         assert_eq!(echoed(Method::GET, "/v1/models", None).await, r#"{"method":"GET","path":"/v1/models"}"#);
+    }
+
+    #[tokio::test]
+    async fn clients_are_told_what_they_must_know_before_they_ask() {
+        let models = echoed(Method::GET, "/models", None).await;
+        let models: Value = serde_json::from_str(&models).unwrap();
+        assert_eq!(models["data"][0]["supported_endpoints"], json!(["/responses"]));
+        let login = json_of("/v1internal:loadCodeAssist", "{}").await;
+        assert_eq!(login["currentTier"]["id"], "free-tier");
+        let other = json_of("/v1internal:fetchAdminControls", "{\"a\":1}").await;
+        assert_eq!(other, json!({ SENT: "{\"a\":1}" }));
+        let asked = json_of("/v1internal:countTokens", "{\"request\":{\"contents\":[]}}").await;
+        assert!(asked["totalTokens"].is_u64(), "{asked}");
     }
 }

@@ -224,7 +224,8 @@ async fn code_assist_is_gemini_in_a_wrapper() {
     // What is no method of a model is walked all the same.
     let user = json!({ "metadata": { "ideType": "GEMINI_CLI", "note": EMAIL } }).to_string();
     let answer = once(&gate, post("/v1internal:loadCodeAssist", user.clone())).await;
-    assert_eq!(answer.text(), user.replace(EMAIL, &email_token()));
+    let answer: Value = serde_json::from_str(answer.text()).unwrap();
+    assert_eq!(answer["leafgate_sent"], user.replace(EMAIL, &email_token()));
 }
 
 #[tokio::test]

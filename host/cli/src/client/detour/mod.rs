@@ -6,44 +6,19 @@
 //! file and line. Who knows better says so with `--allow NAME`.
 
 mod arguments;
-mod names;
-mod places;
+pub(super) mod names;
 mod read;
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use self::places::PlaceForm;
-use self::read::Setting;
-
-/// A client whose settings are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CommandReader {
-    Claude,
-    Codex,
-    Copilot,
-    Gemini,
-}
-
-const READERS: [CommandReader; 4] =
-    [CommandReader::Claude, CommandReader::Codex, CommandReader::Copilot, CommandReader::Gemini];
-
-impl CommandReader {
-    /// Returns the clients that a program may be, or start. Another name tells nothing.
-    fn of(program: &OsStr) -> &'static [CommandReader] {
-        match Path::new(program).file_name().and_then(OsStr::to_str) {
-            Some("claude") => &[CommandReader::Claude],
-            Some("codex") => &[CommandReader::Codex],
-            Some("copilot") => &[CommandReader::Copilot],
-            Some("gemini") => &[CommandReader::Gemini],
-            _ => &READERS,
-        }
-    }
-}
+pub(super) use self::read::Setting;
+use super::choice::leads;
+use super::known::{KnownClient, PlaceForm};
 
 /// Where a detour stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +53,8 @@ impl fmt::Display for Detour {
 pub(super) struct DetourSearch<'s> {
     /// The program and its arguments.
     pub(super) command: &'s [OsString],
+    /// The clients that it may be, or start: a name that is not known tells nothing.
+    pub(super) clients: &'s [KnownClient],
     /// Variables that the program is started with, whatever the environment or a `.env` says.
     pub(super) set: Vec<&'s str>,
     /// Names of detours that a person allows.
@@ -104,56 +81,53 @@ impl DetourSearch<'_> {
     /// Returns all detours, by their places.
     pub(super) fn detours(&self) -> BTreeSet<Detour> {
         let mut detours = BTreeSet::new();
-        for &reader in self.readers() {
-            for (path, form) in places::of(reader) {
-                detours.extend(self.in_file(&path, form, reader));
+        for client in self.clients {
+            for (path, form) in client.files() {
+                detours.extend(self.in_file(&path, form, client));
             }
         }
         detours.extend(self.in_environment());
-        detours.extend(arguments::detours(self.command, self.readers()));
+        detours.extend(arguments::detours(self.command, self.clients));
         detours.retain(|detour| !self.allowed.contains(&detour.name));
         detours
     }
 
-    fn readers(&self) -> &'static [CommandReader] {
-        self.command.first().map_or(&READERS, |program| CommandReader::of(program))
-    }
-
-    fn in_file(&self, path: &Path, form: PlaceForm, reader: CommandReader) -> Vec<Detour> {
-        let settings = match read::settings(path, form) {
-            Ok(settings) => settings,
-            Err(hint) => vec![Setting::unread(hint)],
-        };
-        let objection = |setting: &Setting| match form {
-            // Codex's wins against the environment, others' do not.
-            PlaceForm::DotEnv
-                if reader != CommandReader::Codex && self.set.contains(&setting.name().as_str()) =>
-            {
-                None
+    fn in_file(&self, path: &Path, form: PlaceForm, client: &KnownClient) -> Vec<Detour> {
+        among(read::settings(path, form), Some(path), |setting| match form {
+            PlaceForm::DotEnv if self.set.contains(&setting.name().as_str()) => None,
+            PlaceForm::DotEnv | PlaceForm::StrongDotEnv => {
+                names::of_dot_env(&setting.name(), &setting.value, self.clients)
             }
-            PlaceForm::DotEnv => names::of_dot_env(&setting.name(), &setting.value, self.readers()),
-            PlaceForm::Json | PlaceForm::Toml => names::of_setting(setting, reader),
+            PlaceForm::Json | PlaceForm::Toml => names::of_setting(setting, client),
             PlaceForm::OwnToml => names::of_own_setting(setting),
-        };
-        let detour = |setting: &Setting| {
-            let hint = setting.unread.or_else(|| objection(setting))?;
-            Some(Detour {
-                place: DetourPlace::File(path.to_owned(), setting.line),
-                name: setting.name(),
-                hint,
-            })
-        };
-        settings.iter().filter_map(detour).collect()
+        })
     }
 
     fn in_environment(&self) -> impl Iterator<Item = Detour> {
         std::env::vars_os().filter_map(|(name, value)| {
             let name = name.into_string().ok().filter(|name| !self.set.contains(&name.as_str()))?;
             let value = value.to_string_lossy();
-            let leads_here =
-                value.strip_prefix(self.gate).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            let hint = names::of_variable(&name, &value, self.readers()).filter(|_| !leads_here)?;
+            let leads_here = leads(&value, self.gate);
+            let hint = names::of_variable(&name, &value, self.clients).filter(|_| !leads_here)?;
             Some(Detour { place: DetourPlace::Environment, name, hint })
         })
+    }
+}
+
+/// Returns those of some settings that are objected to; settings that cannot be read are such a one.
+fn among(
+    settings: Result<Vec<Setting>, &'static str>,
+    file: Option<&Path>,
+    objection: impl Fn(&Setting) -> Option<&'static str>,
+) -> Vec<Detour> {
+    let place = |line| file.map_or(DetourPlace::Arguments, |path| DetourPlace::File(path.to_owned(), line));
+    match settings {
+        Err(hint) => vec![Detour { place: place(1), name: "settings".to_owned(), hint }],
+        Ok(settings) => settings
+            .iter()
+            .filter_map(|setting| {
+                Some(Detour { place: place(setting.line), name: setting.name(), hint: objection(setting)? })
+            })
+            .collect(),
     }
 }

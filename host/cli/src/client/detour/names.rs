@@ -5,8 +5,8 @@
 //! both the name of a model's SDK and a word for an address. Of other settings those with a word
 //! for an address are refused, so that a new one is.
 
-use super::CommandReader;
 use super::read::Setting;
+use crate::client::known::{CLAUDE, CODEX, KnownClient};
 
 /// Variables that may stand in the settings of Claude Code. `*` stands for any letters; a name with
 /// a word for an address is never meant by one.
@@ -54,73 +54,41 @@ const BASE_URL: &str = "name the address with `--upstream URL`";
 const VARIABLE: &str = "not on the list of what leaves requests alone";
 const ADDRESS: &str = "";
 
-impl CommandReader {
-    /// What the client's own variables begin with.
-    fn families(self) -> &'static str {
-        match self {
-            CommandReader::Claude => "ANTHROPIC CLAUDE",
-            CommandReader::Codex => "OPENAI CODEX CHATGPT",
-            CommandReader::Copilot => "COPILOT",
-            CommandReader::Gemini => "GEMINI GOOGLE CODE_ASSIST VERTEX",
-        }
-    }
-
-    /// Settings that have a word for an address in them or below them, and lead no request to a model.
-    fn leads_nowhere(self) -> &'static str {
-        match self {
-            CommandReader::Claude => {
-                "
-                allowedHttpHookUrls allowedMcpServers blockedMarketplaces deniedMcpServers
-                enabledPlugins extraKnownMarketplaces footerLinksRegexes mcpServers
-                modelOverrides permissions pluginConfigs prUrlTemplate sandbox skillOverrides
-                sshConfigs strictKnownMarketplaces"
-            }
-            CommandReader::Codex => {
-                "
-                apps features ghost_snapshot hooks marketplaces mcp_oauth_callback_url
-                mcp_servers permissions plugins projects shell_environment_policy skills tui"
-            }
-            CommandReader::Copilot => {
-                "
-                allowedUrls allowed_urls deniedUrls denied_urls enabledPlugins
-                extraKnownMarketplaces mcpServers sandbox trustedUrls"
-            }
-            CommandReader::Gemini => "admin extensions mcp mcpServers ui",
-        }
-    }
-}
-
 /// Returns why a setting of a client is refused.
-pub(super) fn of_setting(setting: &Setting, reader: CommandReader) -> Option<&'static str> {
+pub(super) fn of_setting(setting: &Setting, client: &KnownClient) -> Option<&'static str> {
     let [first, below @ ..] = &setting.path[..] else { return None };
-    if reader == CommandReader::Claude && first == "env" {
+    if *client == CLAUDE && first == "env" {
         return of_settings_variable(below.first()?, &setting.value);
     }
     if !is_set(&setting.value) {
         return None;
     }
-    let chosen = match reader {
-        CommandReader::Claude => match first.as_str() {
-            "autoUploadSessions" => Some("it copies sessions to claude.ai"),
-            "forceLoginMethod" if setting.value == "gateway" => Some("it asks another gate"),
-            "policyHelper" => Some("a program that makes settings which nobody has seen"),
-            _ => None,
-        },
-        CommandReader::Codex if first.contains("provider") || first.starts_with("profile") => Some(ADDRESS),
-        CommandReader::Gemini => {
-            let is_chosen = setting
-                .path
-                .last()
-                .is_some_and(|name| matches!(name.as_str(), "selectedType" | "selectedAuthType"));
-            let is_known =
-                matches!(setting.value.as_str(), "gemini-api-key" | "oauth-personal" | "cloud-shell");
-            (is_chosen && !is_known).then_some("it asks Vertex AI, or a gate of its own")
-        }
-        CommandReader::Codex | CommandReader::Copilot => None,
-    };
     let leads = setting.path.iter().any(|name| is_address(name) || has(name, COPIES))
-        && !lists(reader.leads_nowhere(), first);
-    chosen.or(leads.then_some(ADDRESS))
+        && !lists(client.leads_nowhere, first);
+    (client.refuses)(setting).or(leads.then_some(ADDRESS))
+}
+
+/// What Claude Code is told by a word.
+pub(in crate::client) fn of_claude(setting: &Setting) -> Option<&'static str> {
+    match setting.path[0].as_str() {
+        "autoUploadSessions" => Some("it copies sessions to claude.ai"),
+        "forceLoginMethod" if setting.value == "gateway" => Some("it asks another gate"),
+        "policyHelper" => Some("a program that makes settings which nobody has seen"),
+        _ => None,
+    }
+}
+
+/// The provider of Codex, by whatever profile.
+pub(in crate::client) fn of_codex(setting: &Setting) -> Option<&'static str> {
+    let first = &setting.path[0];
+    (first.contains("provider") || first.starts_with("profile")).then_some(ADDRESS)
+}
+
+/// The login of Gemini CLI.
+pub(in crate::client) fn of_gemini(setting: &Setting) -> Option<&'static str> {
+    const KNOWN: &str = "gemini-api-key oauth-personal cloud-shell";
+    let is_chosen = setting.path.last().is_some_and(|name| lists("selectedType selectedAuthType", name));
+    (is_chosen && !lists(KNOWN, &setting.value)).then_some("it asks Vertex AI, or a gate of its own")
 }
 
 /// Returns why a setting of the user's own Codex is refused: its provider is replaced by the gate.
@@ -128,7 +96,7 @@ pub(super) fn of_own_setting(setting: &Setting) -> Option<&'static str> {
     const REPLACED: &str =
         "chatgpt_base_url model_provider model_providers openai_base_url oss_provider profile profiles";
     let first = setting.path.first()?;
-    if lists(REPLACED, first) { None } else { of_setting(setting, CommandReader::Codex) }
+    if lists(REPLACED, first) { None } else { of_setting(setting, &CODEX) }
 }
 
 /// Returns why a variable may not stand in a client's settings.
@@ -148,8 +116,8 @@ fn of_settings_variable(name: &str, value: &str) -> Option<&'static str> {
 }
 
 /// Returns why a variable of the environment is refused.
-pub(super) fn of_variable(name: &str, value: &str, readers: &[CommandReader]) -> Option<&'static str> {
-    if !is_set(value) || lists(NO_ADDRESS, name) || !is_of_family(name, readers) {
+pub(super) fn of_variable(name: &str, value: &str, clients: &[KnownClient]) -> Option<&'static str> {
+    if !is_set(value) || lists(NO_ADDRESS, name) || !is_of_family(name, clients) {
         return None;
     }
     let leads = is_address(name) || name.ends_with("_RESOURCE");
@@ -158,14 +126,14 @@ pub(super) fn of_variable(name: &str, value: &str, readers: &[CommandReader]) ->
 
 /// Returns why a variable may not stand in a `.env`: those of proxies count, too, and an empty one
 /// may hide what `exec` excepts from them.
-pub(super) fn of_dot_env(name: &str, value: &str, readers: &[CommandReader]) -> Option<&'static str> {
+pub(super) fn of_dot_env(name: &str, value: &str, clients: &[KnownClient]) -> Option<&'static str> {
     let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
-    of_variable(name, value, readers).or(is_proxy.then_some(ADDRESS))
+    of_variable(name, value, clients).or(is_proxy.then_some(ADDRESS))
 }
 
-fn is_of_family(name: &str, readers: &[CommandReader]) -> bool {
-    let own = readers.iter().flat_map(|reader| reader.families().split(' '));
-    let others = OTHER_FAMILIES.split_whitespace().filter(|_| readers.len() > 1);
+fn is_of_family(name: &str, clients: &[KnownClient]) -> bool {
+    let own = clients.iter().flat_map(|client| client.families.split(' '));
+    let others = OTHER_FAMILIES.split_whitespace().filter(|_| clients.len() > 1);
     let bare = name.trim_start_matches('_');
     own.chain(others)
         .any(|family| bare.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
@@ -225,7 +193,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::detour::READERS;
+    use crate::client::known::{CLIENTS, COPILOT_CLI, GEMINI_CLI};
 
     #[test]
     fn a_variable_of_settings_is_refused_unless_it_is_listed() {
@@ -280,7 +248,7 @@ mod tests {
             "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL",
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
         ] {
-            assert!(of_variable(name, "x", &READERS).is_some(), "{name}");
+            assert!(of_variable(name, "x", CLIENTS).is_some(), "{name}");
         }
         for name in [
             "DATABASE_URL",
@@ -291,68 +259,50 @@ mod tests {
             "COPILOT_GH_HOST",
             "GEMINI_TELEMETRY_ENABLED",
         ] {
-            assert_eq!(of_variable(name, "x", &READERS), None, "{name}");
+            assert_eq!(of_variable(name, "x", CLIENTS), None, "{name}");
         }
-        assert_eq!(of_variable("OLLAMA_HOST", "x", &[CommandReader::Claude]), None, "it does not read this");
-        assert_eq!(of_variable("AZURE_OPENAI_ENDPOINT", "", &READERS), None);
-        assert!(of_dot_env("https_proxy", "x", &[CommandReader::Gemini]).is_some());
+        assert_eq!(of_variable("OLLAMA_HOST", "x", &[CLAUDE]), None, "it does not read this");
+        assert_eq!(of_variable("AZURE_OPENAI_ENDPOINT", "", CLIENTS), None);
+        assert!(of_dot_env("https_proxy", "x", &[GEMINI_CLI]).is_some());
     }
 
     #[test]
     fn settings_of_every_day_are_not_refused() {
-        let refused = |reader, name: &str, value: &str| {
+        let refused = |client, name: &str, value: &str| {
             let path = name.split('.').map(str::to_owned).collect();
-            of_setting(&Setting { path, value: value.to_owned(), line: 1, unread: None }, reader).is_some()
+            of_setting(&Setting { path, value: value.to_owned(), line: 1 }, &client).is_some()
         };
-        for (reader, names) in [
+        for (client, names) in [
+            (CLAUDE, "model permissions.allow hooks.Stop.hooks.command statusLine.command apiKeyHelper"),
             (
-                CommandReader::Claude,
-                "model permissions.allow hooks.Stop.hooks.command statusLine.command apiKeyHelper",
-            ),
-            (
-                CommandReader::Claude,
+                CLAUDE,
                 "enabledPlugins.proxy@x extraKnownMarketplaces.x.source.url sandbox.network.httpProxyPort",
             ),
+            (CODEX, "model approval_policy sandbox_mode mcp_servers.x.url features.network_proxy tui.theme"),
+            (CODEX, "model_reasoning_effort projects./x.trust_level shell_environment_policy.set.A_URL"),
+            (COPILOT_CLI, "model theme trusted_folders allowedUrls mcpServers.x.url"),
             (
-                CommandReader::Codex,
-                "model approval_policy sandbox_mode mcp_servers.x.url features.network_proxy tui.theme",
-            ),
-            (
-                CommandReader::Codex,
-                "model_reasoning_effort projects./x.trust_level shell_environment_policy.set.A_URL",
-            ),
-            (CommandReader::Copilot, "model theme trusted_folders allowedUrls mcpServers.x.url"),
-            (
-                CommandReader::Gemini,
+                GEMINI_CLI,
                 "security.folderTrust.enabled general.vimMode mcpServers.x.httpUrl ui.theme model.name",
             ),
         ] {
             for name in names.split_whitespace() {
-                assert!(!refused(reader, name, "true"), "{name}");
+                assert!(!refused(client, name, "true"), "{name}");
             }
         }
-        for (reader, names) in [
-            (
-                CommandReader::Claude,
-                "hooks.Stop.hooks.url proxyAuthHelper autoUploadSessions otelHeadersHelper newBaseUrl",
-            ),
-            (
-                CommandReader::Codex,
-                "model_provider model_providers.x.name openai_base_url profiles.x.model otel.exporter",
-            ),
-            (CommandReader::Codex, "chatgpt_base_url experimental_realtime_ws_base_url oss_provider"),
-            (CommandReader::Copilot, "proxy hooks.x.url"),
-            (
-                CommandReader::Gemini,
-                "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost",
-            ),
+        for (client, names) in [
+            (CLAUDE, "hooks.Stop.hooks.url proxyAuthHelper autoUploadSessions otelHeadersHelper newBaseUrl"),
+            (CODEX, "model_provider model_providers.x.name openai_base_url profiles.x.model otel.exporter"),
+            (CODEX, "chatgpt_base_url experimental_realtime_ws_base_url oss_provider"),
+            (COPILOT_CLI, "proxy hooks.x.url"),
+            (GEMINI_CLI, "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost"),
         ] {
             for name in names.split_whitespace() {
-                assert!(refused(reader, name, "x"), "{name}");
+                assert!(refused(client, name, "x"), "{name}");
             }
         }
-        assert!(refused(CommandReader::Gemini, "security.auth.selectedType", "$TYPE"));
-        assert!(!refused(CommandReader::Gemini, "security.auth.selectedType", "oauth-personal"));
+        assert!(refused(GEMINI_CLI, "security.auth.selectedType", "$TYPE"));
+        assert!(!refused(GEMINI_CLI, "security.auth.selectedType", "oauth-personal"));
     }
 
     #[test]

@@ -9,29 +9,22 @@ use leafgate_folder::{ReadError, read};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::places::PlaceForm;
+use crate::client::known::PlaceForm;
 
 /// Largest file: settings are a few kilobytes, the state that Claude Code keeps among them some megabytes.
 const LARGEST: usize = 64 << 20;
 
 /// A value of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(in crate::client) struct Setting {
     /// The names that lead to it, without places in lists.
     pub(super) path: Vec<String>,
     /// As text, for comparisons; never shown.
     pub(super) value: String,
     pub(super) line: usize,
-    /// Why the file, or what is from this line on, is not known.
-    pub(super) unread: Option<&'static str>,
 }
 
 impl Setting {
-    /// Returns what stands for a file that cannot be read.
-    pub(super) fn unread(why: &'static str) -> Setting {
-        Setting { path: vec!["settings".to_owned()], value: String::new(), line: 1, unread: Some(why) }
-    }
-
     /// Returns its names, joined by dots; a variable's own name.
     pub(super) fn name(&self) -> String {
         match &self.path[..] {
@@ -59,7 +52,7 @@ pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'s
     match form {
         PlaceForm::Json => json(text),
         PlaceForm::Toml | PlaceForm::OwnToml => toml(text),
-        PlaceForm::DotEnv => Ok(dot_env(text)),
+        PlaceForm::DotEnv | PlaceForm::StrongDotEnv => Ok(dot_env(text)),
     }
 }
 
@@ -91,7 +84,7 @@ fn dot_env(text: &str) -> Vec<Setting> {
         let name =
             name.strip_prefix("export").filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or(name);
         let value = value.trim().trim_matches(['"', '\'', '`']).to_owned();
-        Some(Setting { path: vec![name.trim().to_owned()], value, line: at + 1, unread: None })
+        Some(Setting { path: vec![name.trim().to_owned()], value, line: at + 1 })
     };
     let lines = text.split('\n').enumerate();
     lines.flat_map(|(at, line)| line.split('\r').map(move |part| (at, part))).filter_map(variable).collect()
@@ -106,7 +99,7 @@ struct CommandWalk<'t> {
 impl CommandWalk<'_> {
     fn push(&mut self, at: usize, value: &str) {
         let line = 1 + self.text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count();
-        self.settings.push(Setting { path: self.path.clone(), value: value.to_owned(), line, unread: None });
+        self.settings.push(Setting { path: self.path.clone(), value: value.to_owned(), line });
     }
 
     fn json(&mut self, value: &Json<'_>, key: usize) {
