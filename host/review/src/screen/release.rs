@@ -4,9 +4,8 @@
 use leafgate_admin::{EditCommand, LeafView, RedactedSpan};
 
 use super::view::{PageItem, PageView, find_leaf};
-use super::{Screen, ScreenEffect, ScreenQuestion};
+use super::{Screen, ScreenQuestion};
 use crate::api::TurnCall;
-use crate::model::Level;
 
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
@@ -27,7 +26,7 @@ impl Screen {
                 return turn.sections[at].leaves.get(leaf).into_iter().collect();
             }
             (_, Some(PageItem::Section(at))) => {
-                of(at..self.model.outline().entry(at).map_or(at, |entry| entry.end))
+                of(at..self.model.outline.entry(at).map_or(at, |entry| entry.end))
             }
             (_, Some(PageItem::Call(at))) => of(at..at + 1),
             _ => &[],
@@ -59,7 +58,7 @@ impl Screen {
             }
             (None, _) => "Nothing is redacted here.".to_owned(),
         };
-        self.model.notify(Level::Error, text);
+        self.refuse(&text);
     }
 
     /// Asks whether the first redaction of what is chosen that a person may release is released.
@@ -71,10 +70,9 @@ impl Screen {
         }
     }
 
-    pub(super) fn release(&mut self, place: &SpanPlace) -> Vec<ScreenEffect> {
-        match self.redaction(place).and_then(|span| span.redaction) {
-            Some(redaction) => self.act(TurnCall::Edit(EditCommand::Release { redaction })),
-            None => Vec::new(),
+    pub(super) fn release(&mut self, place: &SpanPlace) {
+        if let Some(redaction) = self.redaction(place).and_then(|span| span.redaction) {
+            self.act(TurnCall::Edit(EditCommand::Release { redaction }));
         }
     }
 
