@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write, stdin, stdout};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use anyhow::bail;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
     }
     if args.plain {
         let prompt = if stdin().is_terminal() { "> " } else { "" };
-        announce(only_about(only.clone(), admin::listen(&gate)?), prompt);
+        announce(only.clone(), admin::listen(&gate)?, prompt);
         let mut turns = AdminClient::new(&gate)?.only(only);
         plain::run(&mut turns, &mut stdin().lock(), &mut stdout(), prompt)?;
         return Ok(Exit::Done);
@@ -47,9 +47,10 @@ pub(crate) fn run(args: &ReviewArgs, printer: &mut Printer) -> anyhow::Result<Ex
 
 /// Prints a line for each turn that comes, with a bell where a person types, as long as this process
 /// runs.
-fn announce(events: Receiver<admin::EventResult>, prompt: &'static str) {
+fn announce(only: Option<String>, events: Receiver<admin::EventResult>, prompt: &'static str) {
     std::thread::spawn(move || {
-        for line in events.into_iter().flatten().filter_map(|event| plain::announcement(&event)) {
+        let meant = events.into_iter().flatten().filter(|event| is_about(event, only.as_deref()));
+        for line in meant.filter_map(|event| plain::announcement(&event)) {
             let (start, bell) = if prompt.is_empty() { ("", "") } else { ("\n", "\x07") };
             let mut output = stdout().lock();
             let told = write!(output, "{start}{line}{bell}\n{prompt}").and_then(|()| output.flush());
@@ -78,11 +79,11 @@ pub(crate) fn on_screen(
 ) -> anyhow::Result<usize> {
     // Listening starts before the first list is asked for, so that no turn begins to wait between
     // the two.
-    let events = only_about(only.clone(), admin::listen(gate)?);
-    let mut turns = AdminClient::new(gate)?.only(only);
+    let events = TerminalEvents::new(admin::listen(gate)?);
+    let mut turns = AdminClient::new(gate)?.only(only.clone());
     let mut outside = EditorCommand::new(editor(), private_folder()?);
     let theme = if print::may_colour(&stdout()) { Theme::Colour } else { Theme::Plain };
-    let mut events = UntilStopped { stop: Arc::clone(stop), events: TerminalEvents::new(events) };
+    let mut events = PromptEvents { stop: Arc::clone(stop), only, events };
     let mut surface = TerminalSurface::open(theme)?;
     let left = screen::run(&mut turns, &mut events, &mut surface, &mut outside);
     drop(surface);
@@ -104,42 +105,39 @@ fn private_folder() -> anyhow::Result<PathBuf> {
     Ok(if folder.is_dir() { folder } else { home::data_folder()? })
 }
 
-/// Drops events about other turns.
-fn only_about(only: Option<String>, events: Receiver<admin::EventResult>) -> Receiver<admin::EventResult> {
-    let Some(only) = only else { return events };
-    let (sender, kept) = mpsc::channel();
-    std::thread::spawn(move || {
-        let wanted = |event: &admin::EventResult| match event {
-            Ok(Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn }) => {
-                turn.id == only
-            }
-            Ok(
-                Event::Mode { .. }
-                | Event::Sessions { .. }
-                | Event::Subagent { .. }
-                | Event::Agent { .. }
-                | Event::Policy { .. },
-            )
-            | Err(_) => true,
-        };
-        events.into_iter().filter(wanted).all(|event| sender.send(event).is_ok());
-    });
-    kept
-}
-
-/// The events, until the gate in this process stops. The prompt then ends and gives the terminal
-/// back.
-struct UntilStopped<H> {
+/// The events, but those about other turns than the one that was named, until the gate in this process
+/// stops. The prompt then ends and gives the terminal back.
+struct PromptEvents<H> {
     stop: Arc<AtomicBool>,
+    only: Option<String>,
     events: H,
 }
 
-impl<H: EventSource> EventSource for UntilStopped<H> {
+impl<H: EventSource> EventSource for PromptEvents<H> {
     fn next(&mut self, timeout: Duration) -> io::Result<ScreenEvent> {
-        let event = self.events.next(timeout)?;
-        if self.stop.load(Relaxed) {
-            return Err(io::Error::other("the gate stops"));
+        loop {
+            let event = self.events.next(timeout)?;
+            if self.stop.load(Relaxed) {
+                return Err(io::Error::other("the gate stops"));
+            }
+            match event {
+                ScreenEvent::Gate(event) if !is_about(&event, self.only.as_deref()) => {}
+                event => return Ok(event),
+            }
         }
-        Ok(event)
+    }
+}
+
+/// Returns whether an event is about the one turn that is meant, or about none.
+fn is_about(event: &Event, only: Option<&str>) -> bool {
+    match event {
+        Event::Paused { turn } | Event::Changed { turn } | Event::Resolved { turn } => {
+            only.is_none_or(|only| turn.id == only)
+        }
+        Event::Mode { .. }
+        | Event::Sessions { .. }
+        | Event::Subagent { .. }
+        | Event::Agent { .. }
+        | Event::Policy { .. } => true,
     }
 }

@@ -219,10 +219,10 @@ impl Plain<'_> {
         let Some(turn) = self.model.turn() else { return Ok(()) };
         let outline = &self.model.outline;
         let mut out = rows::header_rows(turn);
-        for row in outline.rows() {
+        for row in &outline.rows {
             out.push(match *row {
                 OutlineRow::Group(at) => {
-                    let row = rows::group_row(turn, outline, &outline.groups()[at]);
+                    let row = rows::group_row(turn, outline, &outline.groups[at]);
                     row.and("  (show all)", RowStyle::Dim).cut(CELLS)
                 }
                 OutlineRow::Section(at) => numbered_section(turn, outline, at),

@@ -4,6 +4,7 @@
 use leafgate_admin::{AutoState, EditCommand, LeafView, SavedScope, SectionView, TurnMode, TurnView};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::editor::CursorStep;
 use super::release::another;
 use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
 use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
@@ -315,7 +316,7 @@ impl Screen {
                 self.act(ApiCall::Select { session });
             }
             (Some(PageItem::Group(at)), _) => {
-                let name = self.model.outline.groups()[at].name;
+                let name = self.model.outline.groups[at].name;
                 self.model.toggle(name);
             }
             (Some(PageItem::Call(at)), Some(turn)) => {
@@ -348,28 +349,41 @@ impl Screen {
         self.model.close();
     }
 
+    /// Returns the leaf that is chosen, with its section.
+    pub(super) fn chosen_leaf(&self) -> Option<(&SectionView, &LeafView)> {
+        match (&self.place().view, self.selected()) {
+            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
+            (_, Some(PageItem::Leaf(at, leaf))) => {
+                let section = self.model.turn()?.sections.get(at)?;
+                Some((section, section.leaves.get(leaf)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the sections that are chosen: one with all that is inside it, or a call alone.
+    pub(super) fn chosen_sections(&self) -> Option<std::ops::Range<usize>> {
+        match self.selected()? {
+            PageItem::Section(at) => Some(at..self.model.outline.entry(at).map_or(at + 1, |entry| entry.end)),
+            PageItem::Call(at) => Some(at..at + 1),
+            _ => None,
+        }
+    }
+
     /// Returns the text that an edit of what is chosen is about, with its section.
     ///
     /// # Errors
     /// Says why nothing can be edited there.
     pub(super) fn chosen_text(&self) -> Result<(&SectionView, &LeafView), &'static str> {
         let turn = self.model.turn().ok_or(NO_TURN)?;
-        let leaf = match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
-            (_, Some(PageItem::Leaf(section, leaf))) => {
-                let section = &turn.sections[section];
-                section.leaves.get(leaf).map(|leaf| (section, leaf))
+        match (self.chosen_sections(), self.chosen_leaf()) {
+            (Some(sections), _) => text_in(turn, sections),
+            (None, Some(found)) => locked(found.1).map_or(Ok(found), Err),
+            (None, None) if matches!(self.selected(), Some(PageItem::Group(_))) => {
+                Err("Enter unfolds it: choose a section in it.")
             }
-            (_, Some(PageItem::Section(at))) => {
-                let end = self.model.outline.entry(at).map_or(at + 1, |entry| entry.end);
-                return text_in(turn, at..end);
-            }
-            (_, Some(PageItem::Call(at))) => return text_in(turn, at..at + 1),
-            (_, Some(PageItem::Group(_))) => return Err("Enter unfolds it: choose a section in it."),
-            _ => None,
-        };
-        let found = leaf.ok_or("Choose a section first: Esc goes back.")?;
-        locked(found.1).map_or(Ok(found), Err)
+            (None, None) => Err("Choose a section first: Esc goes back."),
+        }
     }
 
     pub(super) fn chosen_section(&self) -> Option<String> {
@@ -384,13 +398,9 @@ impl Screen {
 
     /// Returns the place of the selected section, or of the one that the leaf belongs to.
     pub(super) fn chosen_place(&self) -> Option<usize> {
-        match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => {
-                let key = &find_leaf(&self.model, pointer)?.0.key;
-                find_section(self.model.turn()?, key)
-            }
-            (_, Some(PageItem::Leaf(at, _) | PageItem::Section(at) | PageItem::Call(at))) => Some(at),
-            _ => None,
+        match self.chosen_leaf() {
+            Some((section, _)) => find_section(self.model.turn()?, &section.key),
+            None => self.chosen_sections().map(|sections| sections.start),
         }
     }
 
@@ -411,7 +421,7 @@ impl Screen {
                 _ => place.view.items(&self.model),
             };
             let at = match self.selected() {
-                Some(PageItem::Group(at)) => Some(self.model.outline.groups()[at].sections[0]),
+                Some(PageItem::Group(at)) => Some(self.model.outline.groups[at].sections[0]),
                 _ => self.chosen_place(),
             };
             let at = order.iter().position(|&section| Some(section) == at).unwrap_or(place.at);
@@ -437,25 +447,25 @@ impl Screen {
 pub(super) fn edit_line(editor: &mut TextEditor, key: KeyEvent) {
     let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
     match key.code {
-        KeyCode::Left if control || alt => editor.word_left(),
-        KeyCode::Right if control || alt => editor.word_right(),
-        KeyCode::Char('b') if alt => editor.word_left(),
-        KeyCode::Char('f') if alt => editor.word_right(),
-        KeyCode::Char('d') if alt => editor.delete_word_behind(),
-        KeyCode::Backspace if alt || control => editor.delete_word(),
-        KeyCode::Char('w') if control => editor.delete_word(),
-        KeyCode::Char('a') if control => editor.home(),
-        KeyCode::Char('e') if control => editor.end(),
+        KeyCode::Left if control || alt => editor.go(CursorStep::WordLeft),
+        KeyCode::Right if control || alt => editor.go(CursorStep::WordRight),
+        KeyCode::Char('b') if alt => editor.go(CursorStep::WordLeft),
+        KeyCode::Char('f') if alt => editor.go(CursorStep::WordRight),
+        KeyCode::Char('d') if alt => editor.delete(CursorStep::WordRight),
+        KeyCode::Backspace if alt || control => editor.delete(CursorStep::WordLeft),
+        KeyCode::Char('w') if control => editor.delete(CursorStep::WordLeft),
+        KeyCode::Char('a') if control => editor.go(CursorStep::LineStart),
+        KeyCode::Char('e') if control => editor.go(CursorStep::LineEnd),
         KeyCode::Char('k') if control => editor.delete_to_end(),
-        KeyCode::Char('u') if control => editor.delete_to_start(),
-        KeyCode::Char('d') if control => editor.delete(),
-        KeyCode::Char('h') if control => editor.backspace(),
-        KeyCode::Left => editor.left(),
-        KeyCode::Right => editor.right(),
-        KeyCode::Home => editor.home(),
-        KeyCode::End => editor.end(),
-        KeyCode::Backspace => editor.backspace(),
-        KeyCode::Delete => editor.delete(),
+        KeyCode::Char('u') if control => editor.delete(CursorStep::LineStart),
+        KeyCode::Char('d') if control => editor.delete(CursorStep::Right),
+        KeyCode::Char('h') if control => editor.delete(CursorStep::Left),
+        KeyCode::Left => editor.go(CursorStep::Left),
+        KeyCode::Right => editor.go(CursorStep::Right),
+        KeyCode::Home => editor.go(CursorStep::LineStart),
+        KeyCode::End => editor.go(CursorStep::LineEnd),
+        KeyCode::Backspace => editor.delete(CursorStep::Left),
+        KeyCode::Delete => editor.delete(CursorStep::Right),
         KeyCode::Char(c) if !control && !alt => editor.insert(c.encode_utf8(&mut [0; 4])),
         _ => {}
     }

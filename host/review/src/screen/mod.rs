@@ -67,10 +67,13 @@ pub enum ScreenEvent {
 pub enum ScreenEffect {
     /// What the model wants.
     Model(ModelEffect),
-    /// Open this text in the person's own editor.
-    EditOutside(ShownText),
-    /// Open this text there to be read.
-    ReadOutside(ShownText),
+    /// Open this text in the person's own editor, to be read alone unless it may be edited.
+    OpenOutside {
+        /// The text.
+        text: ShownText,
+        /// Whether what the editor leaves of it counts.
+        may_edit: bool,
+    },
     /// End the loop.
     Leave,
 }
@@ -440,23 +443,22 @@ impl Screen {
 
     /// Opens what is chosen in the outside editor: a body or what agents asked to be read, a text to be edited.
     fn edit_outside(&mut self) {
-        match (&self.place().view, &self.model.subagents) {
-            (PageView::Payload, _) => {
-                let body = self.model.payload.iter().map(|payload| payload.body.clone());
-                self.todo.extend(body.map(ScreenEffect::ReadOutside));
-            }
-            (PageView::Agents, Some(listed)) => {
+        let read = match &self.place().view {
+            PageView::Payload => self.model.payload.as_ref().map(|payload| payload.body.clone()),
+            PageView::Agents => self.model.subagents.as_ref().map(|listed| {
                 let rows = rows::subagent_rows(listed, usize::MAX);
-                let text: String = rows.iter().map(|row| row.text() + "\n").collect();
-                self.todo.push(ScreenEffect::ReadOutside(ShownText::new(text)));
+                ShownText::new(rows.iter().map(|row| row.text() + "\n").collect::<String>())
+            }),
+            _ => None,
+        };
+        match (read, self.begin()) {
+            (Some(text), _) => self.todo.push(ScreenEffect::OpenOutside { text, may_edit: false }),
+            (None, Ok(editing)) => {
+                let text = editing.before.clone();
+                self.todo.push(ScreenEffect::OpenOutside { text, may_edit: true });
+                self.outside = Some(editing);
             }
-            _ => match self.begin() {
-                Ok(editing) => {
-                    self.todo.push(ScreenEffect::EditOutside(editing.before.clone()));
-                    self.outside = Some(editing);
-                }
-                Err(why) => self.refuse(why),
-            },
+            (None, Err(why)) => self.refuse(why),
         }
     }
 

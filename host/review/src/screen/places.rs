@@ -35,7 +35,7 @@ impl Screen {
         if self.model.turn().is_none() {
             return;
         }
-        let count = self.model.outline.causes().len();
+        let count = self.model.outline.causes.len();
         if count == 0 {
             self.model.notify(Level::Done, "No place in the request holds it. w says why it waits.");
             return;
@@ -46,7 +46,7 @@ impl Screen {
             (_, false) => self.cause % count,
         };
         self.go_to_cause();
-        if let Some(place) = self.model.outline.causes().get(self.cause) {
+        if let Some(place) = self.model.outline.causes.get(self.cause) {
             let text = format!("{} of {count}: {}", self.cause + 1, place.what);
             self.model.notify(Level::Done, text);
         }
@@ -54,7 +54,7 @@ impl Screen {
 
     /// Returns whether the cursor stands at the place that was shown last.
     fn is_at_cause(&self) -> bool {
-        let Some(place) = self.model.outline.causes().get(self.cause) else { return false };
+        let Some(place) = self.model.outline.causes.get(self.cause) else { return false };
         match self.selected() {
             Some(PageItem::Section(at)) => at == place.section,
             Some(PageItem::Leaf(at, leaf)) => {
@@ -74,7 +74,7 @@ impl Screen {
 
     /// Moves the cursor of a turn's page to what the user said last; without any it stays.
     pub(super) fn go_to_words(&mut self) {
-        if let Some(section) = self.model.outline.words()
+        if let Some(section) = self.model.outline.words
             && let Some(row) = self.model.outline.row_of(section)
         {
             self.place_mut().at = row;
@@ -87,8 +87,8 @@ impl Screen {
         let (Some(turn), Some(item)) = (self.model.turn(), self.selected()) else { return false };
         let outline = &self.model.outline;
         let (name, at) = match (&self.place().view, item) {
-            (PageView::Turn, PageItem::Group(at)) if outline.groups()[at].folded != fold => {
-                (outline.groups()[at].name.to_owned(), None)
+            (PageView::Turn, PageItem::Group(at)) if outline.groups[at].folded != fold => {
+                (outline.groups[at].name.to_owned(), None)
             }
             (PageView::Turn, PageItem::Section(at)) => {
                 let Some(entry) = outline.entry(at) else { return false };
@@ -99,7 +99,7 @@ impl Screen {
                     .find(|&outer| outline.entry(outer).is_some_and(|outer| outer.end > at));
                 match (inside.or(around.filter(|_| fold)), entry.group) {
                     (Some(section), _) => (turn.sections[section].key.clone(), Some(section)),
-                    (None, Some(group)) if fold => (outline.groups()[group].name.to_owned(), Some(at)),
+                    (None, Some(group)) if fold => (outline.groups[group].name.to_owned(), Some(at)),
                     (None, _) => return false,
                 }
             }
@@ -115,7 +115,7 @@ impl Screen {
 
     /// Shows the place of a cause: its section on the page of the turn, its leaf on that of a section.
     fn go_to_cause(&mut self) {
-        let Some(place) = self.model.outline.causes().get(self.cause).cloned() else { return };
+        let Some(place) = self.model.outline.causes.get(self.cause).cloned() else { return };
         let key =
             self.model.turn().and_then(|turn| turn.sections.get(place.section)).map(|it| it.key.clone());
         let in_section = matches!(self.place().view, PageView::Section(_) | PageView::Leaf(_));
@@ -130,7 +130,7 @@ impl Screen {
 
     /// Moves the cursor of a section's page to the leaf of the present cause, where it is there.
     pub(super) fn go_to_leaf(&mut self) {
-        let cause = self.model.outline.causes().get(self.cause);
+        let cause = self.model.outline.causes.get(self.cause);
         let leaf = cause.and_then(|place| Some(PageItem::Leaf(place.section, place.leaf?)));
         let items = self.place().view.items(&self.model);
         if let Some(row) = leaf.and_then(|leaf| items.iter().position(|item| *item == leaf)) {

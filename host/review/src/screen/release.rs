@@ -3,7 +3,7 @@
 
 use leafgate_admin::{EditCommand, LeafView, RedactedSpan};
 
-use super::view::{PageItem, PageView, find_leaf};
+use super::view::{PageItem, find_leaf};
 use super::{Screen, ScreenQuestion};
 use crate::api::TurnCall;
 
@@ -16,21 +16,11 @@ pub(super) type SpanPlace = (String, usize);
 impl Screen {
     /// Returns the leaves of what is chosen: one, or those of a section with all that is inside it.
     fn chosen_leaves(&self) -> Vec<&LeafView> {
-        let Some(turn) = self.model.turn() else { return Vec::new() };
-        let of = |sections| turn.sections.get(sections).unwrap_or_default();
-        let sections = match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => {
-                return find_leaf(&self.model, pointer).into_iter().map(|(_, leaf)| leaf).collect();
-            }
-            (_, Some(PageItem::Leaf(at, leaf))) => {
-                return turn.sections[at].leaves.get(leaf).into_iter().collect();
-            }
-            (_, Some(PageItem::Section(at))) => {
-                of(at..self.model.outline.entry(at).map_or(at, |entry| entry.end))
-            }
-            (_, Some(PageItem::Call(at))) => of(at..at + 1),
-            _ => &[],
-        };
+        if let Some((_, leaf)) = self.chosen_leaf() {
+            return vec![leaf];
+        }
+        let sections = self.model.turn().zip(self.chosen_sections());
+        let sections = sections.and_then(|(turn, chosen)| turn.sections.get(chosen)).unwrap_or_default();
         sections.iter().flat_map(|section| &section.leaves).collect()
     }
 

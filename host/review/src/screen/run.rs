@@ -80,11 +80,9 @@ pub fn run(
                     todo.extend(screen.update(ScreenEvent::Answer(call.run(desk))));
                 }
                 ScreenEffect::Model(ModelEffect::Bell) => surface.bell()?,
-                ScreenEffect::EditOutside(ref text) | ScreenEffect::ReadOutside(ref text) => {
-                    let is_read = matches!(next, ScreenEffect::ReadOutside(_));
+                ScreenEffect::OpenOutside { text, may_edit } => {
                     surface.suspend()?;
-                    let left =
-                        if is_read { outside.read(text.expose()) } else { outside.edit(text.expose()) };
+                    let left = outside.open(text.expose(), may_edit);
                     surface.resume()?;
                     todo.extend(screen.update(ScreenEvent::Outside(left)));
                 }

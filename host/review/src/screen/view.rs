@@ -122,7 +122,7 @@ impl PageView {
                     OutlineRow::Group(at) => PageItem::Group(at),
                     OutlineRow::Section(at) => PageItem::Section(at),
                 };
-                model.outline.rows().iter().map(item).collect()
+                model.outline.rows.iter().map(item).collect()
             }
             (PageView::Section(key), Some(turn)) => section_items(model, turn, key),
             (PageView::Modes, _) => TurnMode::ALL.iter().copied().map(PageItem::Mode).collect(),
@@ -281,7 +281,7 @@ impl PageItem {
         let row = match (self, turn) {
             (PageItem::Turn(at), _) => model.turns.get(at).map(rows::list_row),
             (PageItem::Group(at), Some(turn)) => {
-                let group = model.outline.groups().get(at);
+                let group = model.outline.groups.get(at);
                 group.map(|group| rows::group_row(turn, &model.outline, group))
             }
             (PageItem::Section(at), Some(turn)) => section_at(model, turn, at, base),
@@ -307,10 +307,7 @@ impl PageItem {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let leaf_has = |leaf: &LeafView| has(&leaf.path) || has(leaf.text.expose());
         match (self, model.turn()) {
-            (PageItem::Turn(at), _) => {
-                model.turns.get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
-            }
-            (PageItem::Mode(_) | PageItem::Session(_) | PageItem::Saved(_), _) => {
+            (PageItem::Turn(_) | PageItem::Mode(_) | PageItem::Session(_) | PageItem::Saved(_), _) => {
                 has(&self.row(model, &PageView::List).text())
             }
             (PageItem::Section(at), Some(turn)) => {
