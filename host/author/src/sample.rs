@@ -2,8 +2,19 @@
 
 use leafgate_contract::{
     CheckedEdits, CheckedFindings, DetectLeaf, Fault, LeafKind, Plugin, PluginEdit, PluginFinding, Role,
-    SectionKind, Spent, TransformLeaf, TransformRequest, TransformSection, ValueType,
+    SectionKind, Spent, TransformLeaf, TransformRequest, TransformSection, ValueType, World,
 };
+
+/// Asks a plugin about texts, whatever it answers.
+///
+/// # Errors
+/// The fault of the plugin.
+pub fn ask(plugin: &dyn Plugin, texts: &[&str]) -> Result<(), Fault> {
+    match plugin.world() {
+        World::Detector => detect(plugin, texts).map(drop),
+        World::Transformer => transform(plugin, texts).map(drop),
+    }
+}
 
 /// Returns what a detector finds in texts of a user, a leaf each.
 ///

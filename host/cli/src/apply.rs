@@ -49,13 +49,16 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
         _ if printer.is_json() => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
         _ if exit == Exit::Blocked => {}
         output if output.diff => print_diff(draft, printer)?,
-        output if output.ops => print_operations(draft, printer)?,
+        output if output.ops => {
+            draft.operations(masking::masked).iter().try_for_each(|made| printer.json_line(made))?;
+        }
         _ if exit == Exit::Done => printer.bytes(&draft.render())?,
         _ => {}
     }
     judged.print_notes(printer);
     print_holds(&judged.evaluation.verdict, printer);
-    print_stale_ranges(&judged.ranges, printer);
+    let stale = &judged.ranges.stale;
+    stale.iter().for_each(|stale| printer.error_line(&format!("leafgate: {}", stale_range(stale))));
     saved.iter().flat_map(|files| &files.problems).for_each(|problem| {
         printer.error_line(&format!("leafgate: {problem}"));
     });
@@ -109,12 +112,7 @@ pub(crate) fn print_holds(verdict: &Verdict, printer: &mut Printer) {
     }
 }
 
-/// Prints on standard error which ranges of a chat export could not follow its texts.
-pub(crate) fn print_stale_ranges(ranges: &Ranges, printer: &mut Printer) {
-    ranges.stale.iter().for_each(|stale| printer.error_line(&format!("leafgate: {}", stale_range(stale))));
-}
-
-/// Returns what is said of such a range.
+/// Returns what is said of a range of a chat export that could not follow its texts.
 pub(crate) fn stale_range(stale: &Stale) -> String {
     let held = if stale.reason.holds() { "held" } else { "left as it was" };
     format!("{held}: {}: {}", masking::masked(&stale.pointer), stale.reason.describe())
@@ -223,13 +221,6 @@ impl<'a> Applied<'a> {
             report: &judged.evaluation.report,
         }
     }
-}
-
-fn print_operations(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    for operation in draft.operations(masking::masked) {
-        printer.json_line(&operation)?;
-    }
-    Ok(())
 }
 
 /// Prints each changed leaf, with redacted values masked: no such value is in what a draft shows.

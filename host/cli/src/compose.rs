@@ -5,14 +5,13 @@
 
 use anyhow::Context as _;
 use leafgate_assemble::Step;
-use leafgate_gate::session_key;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::exit::Exit;
 use crate::options::ComposeArgs;
 use crate::print::Printer;
-use crate::request::RequestPath;
+use crate::request::AskedRequest;
 use crate::{home, policy, request};
 
 /// The output of `--json`.
@@ -30,10 +29,8 @@ struct Composed<'a> {
 pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let policy = policy::load(&args.policy.source)?;
     let (document, _) = request::read(&args.request)?;
-    let session = session_key(&home::token_keys()?, &document);
-    let asked = RequestPath::new(args.request.path.clone(), &document);
-    let named = args.request.profile.as_deref();
-    let made = policy.make_request(named, &document, &asked.context(&session))?;
+    let mut asked = AskedRequest::new(args.request.path.as_ref(), &document, &home::token_keys()?);
+    let made = asked.make(&policy, args.request.profile.as_deref(), &document)?;
     let made = made.with_context(|| match policy.assemblies().is_empty() {
         true => "the policy has no profile: write an `[[assemble]]` table",
         false => "no profile is for this request: choose one with --profile, or write a `match` for it",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use leafgate_gate::{AskedPath, session_key};
+use leafgate_gate::AskedPath;
 use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::options::{PolicyArg, formats};
 use crate::print::Printer;
-use crate::request::RequestPath;
+use crate::request::AskedRequest;
 use crate::{home, masking, policy, request};
 
 #[derive(Args)]
@@ -49,22 +49,18 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
         let mut document = Arc::new(document);
         let keys = home::token_keys()?;
-        let session = session_key(&keys, &document);
-        let mut asked = RequestPath::new(args.path.clone(), &document);
-        let made = loaded.make_request(args.profile.as_deref(), &document, &asked.context(&session))?;
-        if let Some(made) = made {
+        let mut asked = AskedRequest::new(args.path.as_ref(), &document, &keys);
+        if let Some(made) = asked.make(&loaded, args.profile.as_deref(), &document)? {
             printer.error_line(&format!(
                 "leafgate: made by profile `{}` ({}): paths are those of what it makes",
                 made.profile.id(),
                 made.profile.origin()
             ));
-            asked.follow(&made.profile);
             document = Arc::new(made.document);
         }
-        let context = asked.context(&session);
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =
-            loaded.explain_request(Arc::clone(&document), &context, &Vault::new(keys), &leaves);
+            loaded.explain_request(Arc::clone(&document), &asked.context(), &Vault::new(keys), &leaves);
         print(&explanation, printer)
     } else {
         print(&loaded.explain(), printer)

@@ -77,14 +77,9 @@ impl PluginLoader for LazyLoader {
     }
 }
 
-/// Returns a loader that compiles in processes of this very program.
-pub(crate) fn loader() -> anyhow::Result<WasmLoader> {
-    loader_with(None, false)
-}
-
-/// Returns such a loader for an author, who reads what plugins log.
-pub(crate) fn loader_with_log(log: LogSink) -> anyhow::Result<WasmLoader> {
-    loader_with(Some(log), false)
+/// Returns a loader that compiles in processes of this very program; an author reads what plugins log.
+pub(crate) fn loader(log: Option<LogSink>) -> anyhow::Result<WasmLoader> {
+    loader_with(log, false)
 }
 
 fn loader_with(log: Option<LogSink>, quarantine: bool) -> anyhow::Result<WasmLoader> {
@@ -199,7 +194,15 @@ pub(crate) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<E
         loaded => loaded,
     };
     if printer.is_json() {
-        printer.json(&checked(&loaded))?;
+        let policy = loaded.as_ref().ok();
+        printer.json(&CheckedPolicy {
+            ok: policy.is_some(),
+            generation: policy.map(Policy::generation_name),
+            rules: policy.map_or(0, |policy| policy.rules().len()),
+            plugins: policy.map_or(0, |policy| policy.plugins().len()),
+            unprotected: policy.and_then(Policy::unprotected),
+            diagnostics: loaded.as_ref().map_or_else(|error| error.diagnostics(), Policy::warnings),
+        })?;
         return Ok(if loaded.is_ok() { Exit::Done } else { Exit::Bad });
     }
     let policy = loaded?;
@@ -251,28 +254,4 @@ fn told_by_gates(policy: &Policy) -> Vec<String> {
     let statuses = gates.iter().filter_map(|gate| AdminClient::new(gate).ok()?.status().ok());
     let told = statuses.filter(|status| status.policy.generation == policy.generation_name());
     told.flat_map(|status| status.policy.warnings).filter(|warning| !known.contains(warning)).collect()
-}
-
-fn checked(loaded: &Result<Policy, leafgate_policy::LoadError>) -> CheckedPolicy<'_> {
-    match loaded {
-        Ok(policy) => CheckedPolicy {
-            ok: true,
-            generation: Some(policy.generation_name()),
-            rules: policy.rules().len(),
-            plugins: policy.plugins().len(),
-            unprotected: policy.unprotected(),
-            diagnostics: policy.warnings(),
-        },
-        Err(error) => {
-            let diagnostics = error.diagnostics();
-            CheckedPolicy {
-                ok: false,
-                generation: None,
-                rules: 0,
-                plugins: 0,
-                unprotected: None,
-                diagnostics,
-            }
-        }
-    }
 }

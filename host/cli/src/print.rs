@@ -91,11 +91,6 @@ impl Printer {
         self.printed(style, printer::block(text).as_str())
     }
 
-    /// Writes text on one line, its newlines shown, filled up with spaces to so many characters.
-    pub(crate) fn inline(&mut self, style: Style, text: &str, width: usize) -> io::Result<()> {
-        self.printed(style, &format!("{:width$}", printer::line(text).as_str()))
-    }
-
     /// Writes rows as the prompt shows them.
     pub(crate) fn rows(&mut self, rows: &[Row]) -> io::Result<()> {
         for row in rows {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &PromoteArgs, printer: &mut Printer) -> anyhow::Result<E
     // policy has judged, in which the rule only counts.
     let policy = policy::load(&args.policy.source)?;
     let (generation, rules) = (policy.generation_name(), policy.rules_name());
-    let hits = log::open()?.hits(rule, &generation, &rules, &log::since(args.since))?;
+    let hits = log::open()?.hits(rule, &generation, &rules, &log::filter(args.since, None))?;
     is_proven(&hits, rule, args.hits)?;
     let name = promotion.path.file_name().unwrap_or_default();
     let target = TargetFile::new(&args.policy.source, name.as_ref())?;

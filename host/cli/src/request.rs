@@ -11,10 +11,10 @@ use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{self, Ranges};
 use leafgate_config::Layer;
 use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
-use leafgate_policy::{Assembly, Context, Evaluation, Policy, Verdict};
+use leafgate_policy::{Context, Evaluation, MadeRequest, NotMade, Policy, Verdict};
 use leafgate_saved::SavedEditOutcome;
 use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
-use leafgate_vault::Vault;
+use leafgate_vault::{TokenKeys, Vault};
 
 use crate::options::{ConfigArgs, PolicyArg, RequestArgs, policy_source};
 use crate::print::Printer;
@@ -144,16 +144,15 @@ fn judge_at(
     let (document, why_raw) = read_from(body, request)?;
     let mut document = Arc::new(document);
     let keys = home::token_keys()?;
-    let session = session_key(&keys, &document);
-    let mut asked = RequestPath::new(request.path.clone(), &document);
+    let mut asked = AskedRequest::new(request.path.as_ref(), &document, &keys);
+    (asked.upstream, asked.upstream_name) =
+        upstream.map(|(url, name)| (url.to_owned(), name.to_owned())).unzip();
     let mut assembled = None;
-    let profile = request.profile.as_deref();
-    if let Some(made) = policy.make_request(profile, &document, &at(upstream, asked.context(&session)))? {
-        asked.follow(&made.profile);
+    if let Some(made) = asked.make(policy, request.profile.as_deref(), &document)? {
         document = Arc::new(made.document);
         assembled = Some((Arc::clone(made.profile.id()), made.steps));
     }
-    let context = at(upstream, asked.context(&session));
+    let context = asked.context();
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
     let mut evaluation = match earlier {
         EarlierEdits::None => policy.evaluate(received, &context, &vault),
@@ -187,48 +186,63 @@ fn judge_at(
     })
 }
 
-/// A context with the URL and the name of the upstream that is asked, where one is known.
-fn at<'c>(upstream: Option<(&'c str, &'c str)>, context: Context<'c>) -> Context<'c> {
-    let (upstream, upstream_name) = upstream.unzip();
-    Context { upstream, upstream_name, ..context }
-}
-
-/// What the path of a request says beside its body.
+/// What is known of a request beside its body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RequestPath {
-    path: Option<AskedPath>,
-    model: Option<String>,
+pub(crate) struct AskedRequest {
+    pub(crate) session: String,
+    /// The path that it is sent to, where somebody says it.
+    pub(crate) path: Option<AskedPath>,
+    /// What an upstream was asked for, where the log says it.
+    pub(crate) endpoint: Option<String>,
+    /// The model, where it is named outside of the body.
+    pub(crate) model: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) is_subagent: Option<bool>,
+    /// The URL of the upstream that is asked, and what the configuration calls it.
+    pub(crate) upstream: Option<String>,
+    pub(crate) upstream_name: Option<String>,
 }
 
-impl RequestPath {
+impl AskedRequest {
     /// Reads the path that a body is sent to; `None` where nobody says it.
-    pub(crate) fn new(path: Option<AskedPath>, document: &Document) -> Self {
-        let model = path.as_ref().and_then(|path| path.model(document));
-        RequestPath { path, model }
+    pub(crate) fn new(path: Option<&AskedPath>, document: &Document, keys: &TokenKeys) -> Self {
+        let (session, model) = (session_key(keys, document), path.and_then(|path| path.model(document)));
+        AskedRequest { session, path: path.cloned(), model, ..AskedRequest::default() }
     }
 
     /// Returns what a policy is told.
-    pub(crate) fn context<'c>(&'c self, session: &'c str) -> Context<'c> {
+    pub(crate) fn context(&self) -> Context<'_> {
+        let path = self.path.as_ref();
         Context {
-            session,
+            session: &self.session,
+            agent: self.agent.as_deref(),
             model: self.model.as_deref(),
-            stream: self.path.as_ref().and_then(AskedPath::stream),
-            endpoint: self.path.as_ref().map(AskedPath::path),
+            stream: path.and_then(AskedPath::stream),
+            subagent: self.is_subagent,
+            upstream: self.upstream.as_deref(),
+            upstream_name: self.upstream_name.as_deref(),
+            endpoint: path.map(AskedPath::path).or(self.endpoint.as_deref()),
             ..Context::default()
         }
     }
 
-    /// Asks the model of the profile that made the request, where the path names it.
-    pub(crate) fn follow(&mut self, assembly: &Assembly) {
-        let (Some(model), Some(path)) = (&assembly.profile().model, &self.path) else { return };
-        let Some(other) = path.with_model(model) else { return };
-        self.path = Some(other);
-        self.model = self.model.is_some().then(|| model.to_string());
-    }
-
-    /// Returns the model that the path names.
-    pub(crate) fn model(&self) -> Option<&str> {
-        self.model.as_deref()
+    /// Has a profile make the request, where one is named or is for it. Asks the model of that profile then,
+    /// where the path names it.
+    pub(crate) fn make(
+        &mut self,
+        policy: &Policy,
+        named: Option<&str>,
+        document: &Document,
+    ) -> Result<Option<MadeRequest>, NotMade> {
+        let made = policy.make_request(named, document, &self.context())?;
+        if let (Some(made), Some(path)) = (&made, &self.path)
+            && let Some(model) = &made.profile.profile().model
+            && let Some(other) = path.with_model(model)
+        {
+            self.path = Some(other);
+            self.model = self.model.is_some().then(|| model.to_string());
+        }
+        Ok(made)
     }
 }
 

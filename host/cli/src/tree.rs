@@ -5,6 +5,7 @@
 //! is masked, as requested.
 
 use leafgate_policy::PolicySource;
+use leafgate_review::rows::Row;
 use leafgate_tree::{
     Access, ContentKind, Document, Draft, Leaf, MessageIndex, Role, SectionId, display_mask,
 };
@@ -186,9 +187,8 @@ fn print(view: &ShownTree, printer: &mut Printer) -> anyhow::Result<()> {
     let width = width.map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).min(PREVIEW);
     for section in &view.sections {
         let indent = "  ".repeat(section.depth);
-        printer.inline(Style::Strong, &format!("{indent}{}", section.label), 0)?;
-        printer.inline(Style::Dim, &format!("  {}", section.id), 0)?;
-        printer.line("")?;
+        let head = Row::of(&format!("{indent}{}", section.label), Style::Strong);
+        printer.rows(&[head.and(&format!("  {}", section.id), Style::Dim)])?;
         print_leaves(&section.leaves, &format!("{indent}  "), width, printer)?;
     }
     print_leaves(&view.leaves, "", width, printer)?;
@@ -208,11 +208,9 @@ fn print_leaves(
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
     for leaf in leaves {
-        printer.text(Style::Plain, indent)?;
-        printer.inline(Style::Plain, &leaf.path, width)?;
-        printer.text(Style::Dim, &format!("  {} {} {}  ", leaf.kind, leaf.access, leaf.length))?;
-        printer.inline(Style::Plain, &leaf.preview, 0)?;
-        printer.line("")?;
+        let row = Row::of(&format!("{indent}{:width$}", leaf.path), Style::Plain);
+        let row = row.and(&format!("  {} {} {}  ", leaf.kind, leaf.access, leaf.length), Style::Dim);
+        printer.rows(&[row.and(&leaf.preview, Style::Plain)])?;
     }
     Ok(())
 }

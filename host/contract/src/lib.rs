@@ -22,6 +22,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use aside::{Way, aside, is_needed, making_way};
 pub use config::{ConfigFinding, config_json, json};
@@ -119,7 +121,7 @@ leafgate_words::words! {
 }
 
 /// A plugin's description of itself (`lifecycle.describe`).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// Its own name, which need not be the one it is declared under.
     pub name: String,

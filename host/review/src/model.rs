@@ -80,101 +80,47 @@ pub struct Notice {
     pub text: String,
 }
 
-/// The known state of the gate.
+/// The known state of the gate. What a turn that has changed since no longer is, is not there.
 #[derive(Debug, Default)]
 pub struct Model {
-    turns: Vec<TurnSummary>,
+    /// The turns that wait, oldest first.
+    pub turns: Vec<TurnSummary>,
     turn: Option<Box<TurnView>>,
-    outline: Outline,
-    diff: Option<Diff>,
-    payload: Option<Payload>,
-    metadata: Option<TurnMetadata>,
-    subagents: Option<Subagents>,
-    saved: Option<SavedList>,
-    mode: Option<ModeView>,
-    sessions: SessionList,
-    notice: Option<Notice>,
+    /// The arrangement of the selected turn.
+    pub outline: Outline,
+    /// What came of it against what would leave, once somebody wanted to see it.
+    pub diff: Option<Diff>,
+    /// The body that a resume of it sends, once somebody wanted to see it.
+    pub payload: Option<Payload>,
+    /// What is known about it beside what it says, once somebody wanted to see it.
+    pub metadata: Option<TurnMetadata>,
+    /// What agents asked, once somebody wanted to see it.
+    pub subagents: Option<Subagents>,
+    /// The saved edits, once somebody wanted to see them.
+    pub saved: Option<SavedList>,
+    /// The mode in force, as far as the gate has told it.
+    pub mode: Option<ModeView>,
+    /// The conversations, newest first.
+    pub sessions: SessionList,
+    /// The last message.
+    pub notice: Option<Notice>,
     /// The turn as the person saw it when a resume was refused as stale. It is compared with the
     /// next answer.
     stale: Option<Box<TurnView>>,
+    /// What the front end has to do.
+    todo: Vec<ModelEffect>,
 }
 
 impl Model {
-    /// Returns the turns that wait, oldest first.
-    #[must_use]
-    pub fn turns(&self) -> &[TurnSummary] {
-        &self.turns
-    }
-
     /// Returns the selected turn.
     #[must_use]
     pub fn turn(&self) -> Option<&TurnView> {
         self.turn.as_deref()
     }
 
-    /// Returns the arrangement of that turn.
-    #[must_use]
-    pub fn outline(&self) -> &Outline {
-        &self.outline
-    }
-
-    /// Returns the last diff, unless the turn has changed since.
-    #[must_use]
-    pub fn diff(&self) -> Option<&Diff> {
-        self.diff.as_ref()
-    }
-
-    /// Returns the body that a resume sends, unless the turn has changed since it was asked for.
-    #[must_use]
-    pub fn payload(&self) -> Option<&Payload> {
-        self.payload.as_ref()
-    }
-
-    /// Returns what is known about the turn beside what it says, unless it has changed since that was
-    /// asked for.
-    #[must_use]
-    pub fn metadata(&self) -> Option<&TurnMetadata> {
-        self.metadata.as_ref()
-    }
-
-    /// Returns what agents asked, once somebody wanted to see it.
-    #[must_use]
-    pub fn subagents(&self) -> Option<&Subagents> {
-        self.subagents.as_ref()
-    }
-
-    /// Returns the saved edits, once somebody wanted to see them.
-    #[must_use]
-    pub fn saved(&self) -> Option<&SavedList> {
-        self.saved.as_ref()
-    }
-
-    /// Returns the mode in force, as far as the gate has told it.
-    #[must_use]
-    pub fn mode(&self) -> Option<&ModeView> {
-        self.mode.as_ref()
-    }
-
-    /// Returns the conversations, newest first.
-    #[must_use]
-    pub fn sessions(&self) -> &SessionList {
-        &self.sessions
-    }
-
-    /// Returns the last message.
-    #[must_use]
-    pub fn notice(&self) -> Option<&Notice> {
-        self.notice.as_ref()
-    }
-
     /// Sets the message.
     pub fn notify(&mut self, level: Level, text: impl Into<String>) {
         self.notice = Some(Notice { level, text: text.into() });
-    }
-
-    /// Removes the message.
-    pub fn clear_notice(&mut self) {
-        self.notice = None;
     }
 
     /// Takes one input.
@@ -183,29 +129,28 @@ impl Model {
             ModelInput::Act(action) => self.act(action),
             ModelInput::Answer(answer) => self.answered(answer),
             ModelInput::Gate(event) => self.on_event(event),
-            ModelInput::Tick(passed) => {
-                self.pass(passed);
-                Vec::new()
-            }
+            ModelInput::Tick(passed) => self.pass(passed),
         }
+        std::mem::take(&mut self.todo)
     }
 
-    fn act(&mut self, action: PersonAction) -> Vec<ModelEffect> {
+    fn ask(&mut self, call: ApiCall) {
+        self.todo.push(ModelEffect::Ask(call));
+    }
+
+    fn act(&mut self, action: PersonAction) {
         self.notice = None;
-        let call = match action {
-            PersonAction::Call(call) => return ask(call),
-            PersonAction::OfTurn(call) => call,
-        };
-        match self.turn() {
-            Some(turn) => ask(call.on(&turn.summary.id)),
-            None => {
-                self.notify(Level::Error, "No turn is open. Open one first.");
-                Vec::new()
+        match (action, self.turn()) {
+            (PersonAction::Call(call), _) => self.ask(call),
+            (PersonAction::OfTurn(call), Some(turn)) => {
+                let call = call.on(&turn.summary.id);
+                self.ask(call);
             }
+            (PersonAction::OfTurn(_), None) => self.notify(Level::Error, "No turn is open. Open one first."),
         }
     }
 
-    fn answered(&mut self, answer: ApiAnswer) -> Vec<ModelEffect> {
+    fn answered(&mut self, answer: ApiAnswer) {
         match answer {
             ApiAnswer::Pending(turns) => self.turns = turns,
             ApiAnswer::Show(turn) => {
@@ -216,14 +161,8 @@ impl Model {
             ApiAnswer::Payload(payload) => self.payload = Some(payload),
             ApiAnswer::Metadata(metadata) => self.metadata = Some(metadata),
             ApiAnswer::Subagents(subagents) => self.subagents = Some(subagents),
-            ApiAnswer::Save(captured) => {
-                let (level, text) = saved(&captured);
-                self.notify(level, text);
-            }
-            ApiAnswer::Except(excepted) => {
-                let (level, text) = told(&excepted);
-                self.notify(level, text);
-            }
+            ApiAnswer::Save(captured) => self.notice = Some(saved(&captured)),
+            ApiAnswer::Except(excepted) => self.notice = Some(told(&excepted)),
             ApiAnswer::Saved(list) => self.saved = Some(list),
             ApiAnswer::CaptureNext(list) => {
                 let scope = list.status.scope.label();
@@ -245,10 +184,9 @@ impl Model {
                     self.captured(&captured);
                 }
             }
-            ApiAnswer::Stale(error) => return self.refused_as_stale(&error),
+            ApiAnswer::Stale(error) => self.refused_as_stale(&error),
             ApiAnswer::Failed(error) => self.notify(Level::Error, sentence(&error)),
         }
-        Vec::new()
     }
 
     fn look_at(&mut self, turn: Box<TurnView>) {
@@ -258,9 +196,7 @@ impl Model {
             false => Outline::showing(self.first_sections(&turn), &turn),
         };
         self.note(turn.summary.clone());
-        self.diff = None;
-        self.payload = None;
-        self.metadata = None;
+        (self.diff, self.payload, self.metadata) = (None, None, None);
         self.turn = Some(turn);
     }
 
@@ -321,7 +257,7 @@ impl Model {
     /// Says what was saved of the turn that has just left, behind that it has.
     fn captured(&mut self, captured: &CapturedEdits) {
         let before = self.notice.take().map_or_else(String::new, |notice| format!("{} ", notice.text));
-        let (level, text) = saved(captured);
+        let Notice { level, text } = saved(captured);
         self.notify(level, format!("{before}{text}"));
     }
 
@@ -341,21 +277,15 @@ impl Model {
 
     /// Closes the selected turn, which keeps waiting.
     pub fn close(&mut self) {
-        self.turn = None;
-        self.diff = None;
-        self.payload = None;
-        self.metadata = None;
-        self.stale = None;
+        (self.turn, self.stale) = (None, None);
+        (self.diff, self.payload, self.metadata) = (None, None, None);
         self.outline = Outline::default();
     }
 
-    fn refused_as_stale(&mut self, error: &ApiError) -> Vec<ModelEffect> {
+    fn refused_as_stale(&mut self, error: &ApiError) {
         self.notify(Level::Error, sentence(error));
         self.stale = self.turn.clone();
-        match self.turn() {
-            Some(turn) => ask(TurnCall::Show.on(&turn.summary.id)),
-            None => Vec::new(),
-        }
+        self.todo.extend(self.turn.iter().map(|turn| ModelEffect::Ask(TurnCall::Show.on(&turn.summary.id))));
     }
 
     fn tell_what_changed(&mut self, now: &TurnView) {
@@ -369,32 +299,25 @@ impl Model {
         self.notify(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
     }
 
-    fn on_event(&mut self, event: Event) -> Vec<ModelEffect> {
+    fn on_event(&mut self, event: Event) {
         match event {
             // It is decided with the turn that it waits with.
-            Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => {
-                self.joins(&turn);
-                Vec::new()
-            }
+            Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => self.joins(&turn),
             Event::Paused { turn } => {
                 let another = if self.turn.is_some() { "Another turn" } else { "A turn" };
                 self.notify(Level::Warning, format!("{another} waits: {}", turn.label));
                 self.note(turn);
-                vec![ModelEffect::Bell]
+                self.todo.push(ModelEffect::Bell);
             }
             Event::Changed { turn } => {
-                let looked_at = self.turn().is_some_and(|now| now.summary.id == turn.id);
-                let id = turn.id.clone();
-                self.note(turn);
-                if looked_at { ask(TurnCall::Show.on(&id)) } else { Vec::new() }
-            }
-            Event::Resolved { turn } => {
-                // The answer to one's own resume or cancel has set the message already.
-                if self.turns.iter().any(|known| known.id == turn.id) {
-                    self.over(turn);
+                if self.turn().is_some_and(|now| now.summary.id == turn.id) {
+                    self.ask(TurnCall::Show.on(&turn.id));
                 }
-                Vec::new()
+                self.note(turn);
             }
+            // The answer to one's own resume or cancel has set the message already.
+            Event::Resolved { turn } if self.turns.iter().all(|known| known.id != turn.id) => {}
+            Event::Resolved { turn } => self.over(turn),
             Event::Mode { mode } => {
                 // The answer to one's own choice has said it already.
                 if self.mode.as_ref().is_none_or(|known| (known.mode, known.auto) != (mode.mode, mode.auto)) {
@@ -402,29 +325,24 @@ impl Model {
                 }
                 self.mode = Some(mode);
                 // What is saved changes what the mode does. Whoever has asked for the list once may be looking at it.
-                self.saved.iter().map(|_| ModelEffect::Ask(ApiCall::Saved)).collect()
+                self.todo.extend(self.saved.iter().map(|_| ModelEffect::Ask(ApiCall::Saved)));
             }
             // The mode names the active conversation.
             Event::Sessions { .. } => {
-                vec![ModelEffect::Ask(ApiCall::Sessions), ModelEffect::Ask(ApiCall::Mode)]
+                self.ask(ApiCall::Sessions);
+                self.ask(ApiCall::Mode);
             }
             // Whoever has asked for the list once may be looking at it.
-            Event::Subagent { .. } => match self.subagents {
-                Some(_) => vec![ModelEffect::Ask(ApiCall::Subagents)],
-                None => Vec::new(),
-            },
+            Event::Subagent { .. } => {
+                self.todo.extend(self.subagents.iter().map(|_| ModelEffect::Ask(ApiCall::Subagents)));
+            }
             // `leafgate agents show` lists these.
-            Event::Agent { .. } => Vec::new(),
-            Event::Policy { policy } => {
-                match policy.refused {
-                    Some(_) => self
-                        .notify(Level::Warning, "Newer policy files were refused; the last good ones serve."),
-                    None => self.notify(
-                        Level::Done,
-                        "A new policy serves. Turns that wait keep the one they came with.",
-                    ),
-                }
-                Vec::new()
+            Event::Agent { .. } => {}
+            Event::Policy { policy } if policy.refused.is_some() => {
+                self.notify(Level::Warning, "Newer policy files were refused; the last good ones serve.");
+            }
+            Event::Policy { .. } => {
+                self.notify(Level::Done, "A new policy serves. Turns that wait keep the one they came with.");
             }
         }
     }
@@ -454,9 +372,10 @@ impl Model {
 }
 
 /// Returns what was saved of a turn, in words.
-fn saved(captured: &CapturedEdits) -> (Level, String) {
+fn saved(captured: &CapturedEdits) -> Notice {
     if let Some(why) = &captured.not_saved {
-        return (Level::Error, format!("Nothing was saved: {}.", why.trim_end_matches('.')));
+        let text = format!("Nothing was saved: {}.", why.trim_end_matches('.'));
+        return Notice { level: Level::Error, text };
     }
     let (number, scope) = (captured.edits.len(), captured.scope.label());
     let mut text = match number {
@@ -467,14 +386,14 @@ fn saved(captured: &CapturedEdits) -> (Level, String) {
         text.push_str(&format!(" Left out: {}: {}.", left_out.path, left_out.why.trim_end_matches('.')));
     }
     let level = if captured.left_out.is_empty() { Level::Done } else { Level::Warning };
-    (level, text)
+    Notice { level, text }
 }
 
 /// Returns what an exception that was written means, in words.
-fn told(excepted: &Excepted) -> (Level, String) {
+fn told(excepted: &Excepted) -> Notice {
     let Excepted { file, rule, label, until, still } = excepted;
     let until = if until == "never" { String::new() } else { format!(" until {until}") };
-    match still {
+    let (level, text) = match still {
         None => (
             Level::Done,
             format!(
@@ -485,11 +404,8 @@ fn told(excepted: &Excepted) -> (Level, String) {
             Level::Warning,
             format!("Rule {rule} lets this {label} pass{until}, but {other} redacts it all the same."),
         ),
-    }
-}
-
-fn ask(call: ApiCall) -> Vec<ModelEffect> {
-    vec![ModelEffect::Ask(call)]
+    };
+    Notice { level, text }
 }
 
 fn blocked(hold: &HoldView) -> String {

@@ -69,12 +69,16 @@ pub enum OutlineRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     entries: Vec<SectionFacts>,
-    groups: Vec<SectionGroup>,
+    /// The groups.
+    pub groups: Vec<SectionGroup>,
     /// The outermost rows.
     tops: Vec<OutlineRow>,
-    rows: Vec<OutlineRow>,
-    causes: Vec<HoldCause>,
-    words: Option<usize>,
+    /// The rows that are not folded away, in the order in which a person sees them.
+    pub rows: Vec<OutlineRow>,
+    /// The places because of which the turn waits, those that still are as they were.
+    pub causes: Vec<HoldCause>,
+    /// The section with what the user said last.
+    pub words: Option<usize>,
     /// Of a turn whose edits are to be saved: how many of its sections are shown first.
     first: Option<usize>,
     /// What a person folded or unfolded, by the keys of sections and the names of groups.
@@ -255,12 +259,6 @@ impl Outline {
         firsts.flat_map(|&at| at..self.entries[at].end).collect()
     }
 
-    /// Returns the rows that are not folded away, in that order.
-    #[must_use]
-    pub fn rows(&self) -> &[OutlineRow] {
-        &self.rows
-    }
-
     /// Returns the row of a section, or of what is folded around it.
     #[must_use]
     pub fn row_of(&self, section: usize) -> Option<usize> {
@@ -272,18 +270,6 @@ impl Outline {
         self.rows.iter().rposition(around)
     }
 
-    /// Returns the groups.
-    #[must_use]
-    pub fn groups(&self) -> &[SectionGroup] {
-        &self.groups
-    }
-
-    /// Returns the section with what the user said last.
-    #[must_use]
-    pub fn words(&self) -> Option<usize> {
-        self.words
-    }
-
     /// Returns the facts about a section, and about all that its row stands for.
     #[must_use]
     pub fn shown(&self, section: usize) -> Option<SectionFacts> {
@@ -292,12 +278,6 @@ impl Outline {
             self.entries[section + 1..facts.end].iter().for_each(|inner| facts.take_in(inner));
         }
         Some(facts)
-    }
-
-    /// Returns the places because of which the turn waits, those that still are as they were.
-    #[must_use]
-    pub fn causes(&self) -> &[HoldCause] {
-        &self.causes
     }
 
     /// Returns the entry of a section.

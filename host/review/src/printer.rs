@@ -158,13 +158,6 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     })
 }
 
-/// Returns whether a character is shown as itself, on a letter or alone: for output such as JSON,
-/// which has escapes of its own.
-#[must_use]
-pub fn is_seen(c: char) -> bool {
-    matches!(class(c), CharacterClass::Plain | CharacterClass::Mark)
-}
-
 /// Returns whether a character stands on the one before it.
 pub(crate) fn is_mark(c: char) -> bool {
     matches!(class(c), CharacterClass::Mark)
@@ -239,12 +232,6 @@ mod tests {
     #[test]
     fn a_text_cannot_pretend() {
         assert_eq!(line(r"\u{1b} ↵").as_str(), r"\u{5c}u{1b} \u{21b5}");
-    }
-
-    #[test]
-    fn what_is_seen_is_not_escaped() {
-        assert!("aé日👍\u{301}".chars().all(is_seen));
-        assert!(!"\u{1b}\n\t\u{202e}\u{200b}\u{fe0f}".chars().any(is_seen));
     }
 
     #[test]

@@ -117,25 +117,15 @@ fn becomes(
 }
 
 fn fits(expected: &ExpectedEdit, edit: &PluginEdit) -> bool {
-    let target = match (expected.leaf, expected.section) {
-        (Some(leaf), _) => Target::Leaf(leaf),
-        (None, Some(section)) => Target::Section(section),
-        (None, None) => Target::Request,
-    };
     let said = words(&edit.action).unwrap_or_default();
     expected.action == edit.action.name()
-        && edit.target == target
+        && edit.target == expected.target()
         && expected.text.as_ref().is_none_or(|part| said.contains(part))
 }
 
 fn wanted(expected: &ExpectedEdit) -> String {
-    let target = match (expected.leaf, expected.section) {
-        (Some(leaf), _) => Target::Leaf(leaf),
-        (None, Some(section)) => Target::Section(section),
-        (None, None) => Target::Request,
-    };
     let text = expected.text.as_ref().map(|text| format!(" with `{text}`")).unwrap_or_default();
-    format!("`{}` of {}{text}", expected.action, place(target))
+    format!("`{}` of {}{text}", expected.action, place(expected.target()))
 }
 
 fn place(target: Target) -> String {

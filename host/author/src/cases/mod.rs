@@ -25,8 +25,9 @@ mod run;
 
 use std::ops::Range;
 
-use leafgate_contract::{LeafKind, Role, SectionKind, ValueType};
+use leafgate_contract::{LeafKind, Role, SectionKind, Target, ValueType};
 use leafgate_detect::Confidence;
+use serde::Deserialize;
 
 #[cfg(test)]
 mod tests;
@@ -87,24 +88,37 @@ enum Expected {
 }
 
 /// A stretch that a detector finds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ExpectedFinding {
-    leaf: usize,
     text: String,
     label: Option<String>,
     /// Byte offset, where the text occurs more than once.
     at: Option<usize>,
+    #[serde(default)]
+    leaf: usize,
     confidence: Option<Confidence>,
 }
 
 /// An edit that is no new text of a leaf.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ExpectedEdit {
     action: String,
     leaf: Option<usize>,
     section: Option<usize>,
     /// A part of its text.
     text: Option<String>,
+}
+
+impl ExpectedEdit {
+    fn target(&self) -> Target {
+        match (self.leaf, self.section) {
+            (Some(leaf), _) => Target::Leaf(leaf),
+            (None, Some(section)) => Target::Section(section),
+            (None, None) => Target::Request,
+        }
+    }
 }
 
 /// What is wrong with a file of cases.
@@ -115,15 +129,6 @@ pub struct BadCases {
     pub line: usize,
     /// What is wrong and what to do.
     pub message: String,
-}
-
-impl Cases {
-    /// Returns how many there are.
-    #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
-    pub fn len(&self) -> usize {
-        self.cases.len()
-    }
 }
 
 /// Line, from 1, of a place in a text.

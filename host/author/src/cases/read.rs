@@ -1,7 +1,6 @@
 //! A file of cases, word for word, and then as it is run.
 
 use leafgate_contract::{LeafKind, Role, SectionKind, ValueType, config_json};
-use leafgate_detect::Confidence;
 use serde::Deserialize;
 use toml::{Spanned, Table};
 
@@ -47,8 +46,8 @@ struct RawCase {
     leaves: Option<Vec<RawLeaf>>,
     #[serde(default)]
     unchanged: bool,
-    finds: Option<Vec<RawFinding>>,
-    edits: Option<Vec<RawEdit>>,
+    finds: Option<Vec<ExpectedFinding>>,
+    edits: Option<Vec<ExpectedEdit>>,
     refuses: Option<String>,
     fails: Option<String>,
 }
@@ -64,26 +63,6 @@ struct RawLeaf {
     tool: Option<String>,
     key: Option<String>,
     becomes: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFinding {
-    text: String,
-    label: Option<String>,
-    at: Option<usize>,
-    #[serde(default)]
-    leaf: usize,
-    confidence: Option<Confidence>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawEdit {
-    action: String,
-    leaf: Option<usize>,
-    section: Option<usize>,
-    text: Option<String>,
 }
 
 impl Cases {
@@ -185,13 +164,13 @@ impl RawCase {
             return Ok(Expected::Fault(part));
         }
         if let Some(finds) = self.finds.take() {
-            let finds = finds.into_iter().map(|finding| finding.into_expected(leaves));
-            return Ok(Expected::Findings(finds.collect::<Result<_, _>>()?));
+            finds.iter().try_for_each(|finding| finding.check(leaves))?;
+            return Ok(Expected::Findings(finds));
         }
         let texts = leaves.iter().map(|leaf| leaf.becomes.as_ref().unwrap_or(&leaf.text).clone()).collect();
-        let other =
-            self.edits.take().unwrap_or_default().into_iter().map(|edit| edit.into_expected(leaves.len()));
-        Ok(Expected::Edits { texts, other: other.collect::<Result<_, _>>()? })
+        let other = self.edits.take().unwrap_or_default();
+        other.iter().try_for_each(|edit| edit.check(leaves.len()))?;
+        Ok(Expected::Edits { texts, other })
     }
 }
 
@@ -225,30 +204,24 @@ impl RawLeaf {
     }
 }
 
-impl RawFinding {
-    fn into_expected(self, leaves: &[RawLeaf]) -> Result<ExpectedFinding, String> {
-        let RawFinding { text, label, at, leaf, confidence } = self;
-        let Some(given) = leaves.get(leaf) else { return Err(no_leaf(leaf, leaves.len())) };
-        if text.is_empty() {
-            return Err("`finds` names an empty text: an empty finding is none".to_owned());
+impl ExpectedFinding {
+    fn check(&self, leaves: &[RawLeaf]) -> Result<(), String> {
+        let ExpectedFinding { text, at, leaf, .. } = self;
+        let Some(given) = leaves.get(*leaf) else { return Err(no_leaf(*leaf, leaves.len())) };
+        match at {
+            _ if text.is_empty() => Err("`finds` names an empty text: an empty finding is none".to_owned()),
+            Some(at) if !given.text.get(*at..).is_some_and(|rest| rest.starts_with(text)) => {
+                Err(format!("`{text}` does not stand at byte {at} of leaf {leaf}"))
+            }
+            None if !given.text.contains(text) => Err(format!("`{text}` does not stand in leaf {leaf}")),
+            _ => Ok(()),
         }
-        let stands = match at {
-            Some(at) => given.text.get(at..).is_some_and(|rest| rest.starts_with(&text)),
-            None => given.text.contains(&text),
-        };
-        if !stands {
-            return Err(match at {
-                Some(at) => format!("`{text}` does not stand at byte {at} of leaf {leaf}"),
-                None => format!("`{text}` does not stand in leaf {leaf}"),
-            });
-        }
-        Ok(ExpectedFinding { leaf, text, label, at, confidence })
     }
 }
 
-impl RawEdit {
-    fn into_expected(self, leaves: usize) -> Result<ExpectedEdit, String> {
-        let RawEdit { action, leaf, section, text } = self;
+impl ExpectedEdit {
+    fn check(&self, leaves: usize) -> Result<(), String> {
+        let ExpectedEdit { action, leaf, section, .. } = self;
         if !ACTIONS.contains(&action.as_str()) {
             let known = ACTIONS.join("`, `");
             return Err(format!(
@@ -258,8 +231,8 @@ impl RawEdit {
         match (leaf, section) {
             (Some(_), Some(_)) => Err("an edit is about a leaf or a section: leave one out".to_owned()),
             // Each leaf has a section of its own, so there are as many of them.
-            (Some(place), None) | (None, Some(place)) if place >= leaves => Err(no_leaf(place, leaves)),
-            _ => Ok(ExpectedEdit { action, leaf, section, text }),
+            (Some(place), None) | (None, Some(place)) if *place >= leaves => Err(no_leaf(*place, leaves)),
+            _ => Ok(()),
         }
     }
 }

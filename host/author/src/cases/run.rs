@@ -8,6 +8,8 @@ use leafgate_contract::{
     TransformLeaf, TransformRequest, TransformSection, World,
 };
 
+use serde::Serialize;
+
 use super::expect;
 use super::{Cases, Expected, GivenText, PluginCase};
 
@@ -15,7 +17,7 @@ use super::{Cases, Expected, GivenText, PluginCase};
 pub type Load<'a> = &'a dyn Fn(&str) -> Result<Arc<dyn Plugin>, LoadError>;
 
 /// What came of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CaseOutcome {
     /// The case.
     pub name: String,

@@ -175,11 +175,7 @@ impl NewPlugin {
             Language::Rust => sdk::files(),
             Language::JavaScript | Language::Python => vec![],
         };
-        for (path, text) in own
-            .iter()
-            .map(|(path, text)| (path.as_str(), text))
-            .chain(sdk.iter().map(|(path, text)| (path.as_str(), text)))
-        {
+        for (path, text) in own.iter().chain(&sdk) {
             let path = folder.join(path);
             write(&path, text).map_err(|error| NewError::Write { path, error })?;
         }
@@ -283,10 +279,7 @@ impl NewPlugin {
 
     fn filled(&self, template: &str) -> String {
         let file = self.name.replace('-', "_");
-        let world = match self.world {
-            World::Detector => "detector",
-            World::Transformer => "transformer",
-        };
+        let world = self.world.name();
         template.replace("{{name}}", &self.name).replace("{{file}}", &file).replace("{{world}}", world)
     }
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use leafgate_chat::{ImportCheck, check};
+use leafgate_review::rows::Row;
 use leafgate_tree::Format;
 use serde::Serialize;
 
@@ -34,16 +35,14 @@ fn print(check: &ImportCheck, printer: &mut Printer) -> anyhow::Result<()> {
     for import in &check.imports {
         let (style, word) =
             if import.refused.is_none() { (Style::Added, "import") } else { (Style::Error, "refuse") };
-        printer.text(style, word)?;
-        printer.text(Style::Plain, &format!("  {}", import.test.description()))?;
-        printer.line(&import.refused.map_or_else(String::new, |why| format!(": {why}")))?;
+        let why = import.refused.map_or_else(String::new, |why| format!(": {why}"));
+        let what = format!("  {}{why}", import.test.description());
+        printer.rows(&[Row::of(word, style).and(&what, Style::Plain)])?;
     }
     for useless in &check.useless {
         let place = if useless.pointer.is_empty() { "the file" } else { &useless.pointer };
-        printer.text(Style::Edited, "useless")?;
-        printer.text(Style::Plain, "  ")?;
-        printer.inline(Style::Plain, place, 0)?;
-        printer.line(&format!(": {}", useless.reason))?;
+        let what = format!("  {place}: {}", useless.reason);
+        printer.rows(&[Row::of("useless", Style::Edited).and(&what, Style::Plain)])?;
     }
     Ok(())
 }

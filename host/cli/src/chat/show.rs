@@ -8,6 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use leafgate_chat::{ExportTurn, ExportedConversation, FileEdit, RequestStatus, ToolUse, conversation};
 use leafgate_policy::PolicySource;
+use leafgate_review::rows::Row;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
 use super::args::ShowChatArgs;
@@ -58,8 +59,7 @@ fn print(conversation: &ExportedConversation, printer: &mut Printer) -> anyhow::
     ];
     let names: Vec<_> = names.into_iter().flatten().collect();
     let count = counted(conversation.turns.len(), "request");
-    printer.inline(Style::Strong, &[&names[..], &[&count]].concat().join(" · "), 0)?;
-    printer.line("")?;
+    printer.rows(&[Row::of(&[&names[..], &[&count]].concat().join(" · "), Style::Strong)])?;
     for (number, turn) in conversation.turns.iter().enumerate() {
         printer.line("")?;
         print_turn(number + 1, turn, printer)?;
@@ -71,15 +71,14 @@ fn print(conversation: &ExportedConversation, printer: &mut Printer) -> anyhow::
 }
 
 fn print_turn(number: usize, turn: &ExportTurn, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Strong, &format!("{number}  "))?;
-    printer.text(status_style(turn.status), turn.status.name())?;
     let mut facts: Vec<String> = turn.timestamp.map(local).into_iter().collect();
     facts.extend(turn.duration_ms.map(duration));
     facts.extend(turn.first_progress_ms.map(|time| format!("first sign after {}", duration(time))));
     facts.extend([turn.model.clone(), turn.agent.clone()].into_iter().flatten());
     facts.extend(turn.hidden.then(|| "taken back".to_owned()));
-    printer.inline(Style::Dim, &facts.iter().map(|fact| format!("  {fact}")).collect::<String>(), 0)?;
-    printer.line("")?;
+    let facts: String = facts.iter().map(|fact| format!("  {fact}")).collect();
+    let head = Row::of(&format!("{number}  "), Style::Strong);
+    printer.rows(&[head.and(turn.status.name(), status_style(turn.status)).and(&facts, Style::Dim)])?;
     said("User", &turn.user, printer)?;
     for attachment in &turn.attachments {
         let kind = attachment.kind.as_deref().unwrap_or("attachment");
@@ -122,10 +121,7 @@ fn said(who: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
 }
 
 fn fact(what: &str, text: &str, printer: &mut Printer) -> anyhow::Result<()> {
-    printer.text(Style::Dim, &format!("   {what:<10} "))?;
-    printer.inline(Style::Plain, text, 0)?;
-    printer.line("")?;
-    Ok(())
+    Ok(printer.rows(&[Row::of(&format!("   {what:<10} "), Style::Dim).and(text, Style::Plain)])?)
 }
 
 fn tool_line(tool: &ToolUse) -> String {

@@ -75,10 +75,8 @@ impl PolicyFiles for PolicyFolders {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let own = self.own.iter().map(|(_, source)| source);
         for source in [&self.main].into_iter().chain(own) {
-            match remove(source, id) {
-                Ok(false) => {}
-                Ok(true) => return Ok(()),
-                Err(error) => return Err(NotExcepted::Failed(format!("{error:#}"))),
+            if remove(source, id).map_err(failed)? {
+                return Ok(());
             }
         }
         Err(NotExcepted::Unknown)
@@ -87,9 +85,8 @@ impl PolicyFiles for PolicyFolders {
     fn exceptions(&self) -> Result<Vec<ExceptionView>, NotExcepted> {
         let own = self.own.iter().map(|(name, source)| (Some(name.as_str()), source));
         let all = [(None, &self.main)].into_iter().chain(own);
-        let views: anyhow::Result<Vec<_>> =
-            all.map(|(upstream, source)| views_of(source, upstream)).collect();
-        Ok(views.map_err(|error| NotExcepted::Failed(format!("{error:#}")))?.concat())
+        let views = all.map(|(upstream, source)| views_of(source, upstream));
+        Ok(views.collect::<anyhow::Result<Vec<_>>>().map_err(failed)?.concat())
     }
 }
 

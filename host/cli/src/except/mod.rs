@@ -235,7 +235,7 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
     let loaded = policy::load(&args.policy.source)?;
     let mut found = BaselineFindings::default();
     if args.log {
-        found.look_at_log(&loaded, &log::since(args.since))?;
+        found.look_at_log(&loaded, &log::filter(args.since, None))?;
     }
     for file in &args.requests {
         found.look_at(&loaded, file, args.format)?;

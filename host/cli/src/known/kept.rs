@@ -23,7 +23,7 @@ const MOST: usize = 10_000;
 #[serde(deny_unknown_fields)]
 pub(super) struct AddedValues {
     version: u32,
-    values: Vec<KeptValue>,
+    pub(super) values: Vec<KeptValue>,
 }
 
 /// A value that was added.
@@ -60,10 +60,6 @@ impl AddedValues {
         kept.version = VERSION;
         private::write_json(data, FILE, &kept).context("cannot write the known values")?;
         Ok(changed)
-    }
-
-    pub(super) fn values(&self) -> &[KeptValue] {
-        &self.values
     }
 
     /// Adds values, and says how many of them are new.

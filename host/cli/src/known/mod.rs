@@ -88,7 +88,7 @@ pub(crate) fn of_user() -> anyhow::Result<Option<Arc<KnownValues>>> {
     if cfg!(test) {
         return Ok(None);
     }
-    KnownSource::of(&user_settings(&ConfigArgs::default())?).values()
+    Ok(KnownNow::open(KnownSource::of(&user_settings(&ConfigArgs::default())?))?.values())
 }
 
 fn user_settings(args: &ConfigArgs) -> anyhow::Result<leafgate_config::Settings> {
@@ -102,7 +102,6 @@ fn key() -> anyhow::Result<KnownKey> {
 
 /// One added value in the output of `--json`.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct AddedValue<'a> {
     id: String,
     name: &'a str,
@@ -175,7 +174,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let command = source.read_command(&key)?.map(|values| values.len());
     let kept = AddedValues::read(&home::data_folder()?)?;
     let listed =
-        KnownList { files: &files, command, added: kept.values().iter().map(AddedValue::of).collect() };
+        KnownList { files: &files, command, added: kept.values.iter().map(AddedValue::of).collect() };
     printer.show(&listed, |KnownList { files, command, added }, printer| {
         let of_file = |file: &ReadFile| {
             let (values, rest) = file.fate.told();
@@ -196,7 +195,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 
 fn remove(args: &RemoveKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.all {
-        let count = AddedValues::read(&home::data_folder()?)?.values().len();
+        let count = AddedValues::read(&home::data_folder()?)?.values.len();
         ask::for_yes(&format!("Remove all {count} values that were added?"), args.yes, printer)?;
     }
     let removed = AddedValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;

@@ -38,7 +38,7 @@ impl KnownNow {
     /// Reads all sources.
     ///
     /// # Errors
-    /// A source that cannot be read.
+    /// A source that cannot be read: its values would leave unseen.
     pub(crate) fn open(source: KnownSource) -> anyhow::Result<Arc<KnownNow>> {
         let now = KnownNow { source, state: Mutex::default() };
         now.read(&mut now.state(), now.source.stamp())?;

@@ -6,19 +6,19 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use leafgate_config::Settings;
-use leafgate_detect::{KnownKey, KnownValue, KnownValues, NotKnown, named_values};
+use leafgate_detect::{KnownKey, KnownValue, NotKnown, named_values};
 use leafgate_folder::Stamp;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::kept::AddedValues;
-use super::{files, key, values_of};
+use super::{files, values_of};
 use crate::home;
 use crate::table::Cell;
 
@@ -82,20 +82,6 @@ impl KnownSource {
         }
     }
 
-    /// Returns all values; `None` where there are none.
-    ///
-    /// # Errors
-    /// A source that cannot be read: its values would leave unseen.
-    pub(crate) fn values(&self) -> anyhow::Result<Option<Arc<KnownValues>>> {
-        if self.is_empty()? {
-            return Ok(None);
-        }
-        let key = key()?;
-        let mut all = self.outside(&key)?;
-        all.extend(self.added()?);
-        Ok((!all.is_empty()).then(|| Arc::new(KnownValues::new(key, &all))))
-    }
-
     /// Whether nothing is named and nothing was added.
     pub(super) fn is_empty(&self) -> anyhow::Result<bool> {
         Ok(self.files.is_empty() && self.command.is_none() && self.added()?.is_empty())
@@ -123,7 +109,7 @@ impl KnownSource {
     /// Returns the values that were added by hand.
     pub(super) fn added(&self) -> anyhow::Result<Vec<KnownValue>> {
         let kept = AddedValues::read(&home::data_folder()?)?;
-        Ok(kept.values().iter().map(|value| value.known.clone()).collect())
+        Ok(kept.values.iter().map(|value| value.known.clone()).collect())
     }
 
     pub(super) fn read_files(&self, key: &KnownKey) -> anyhow::Result<Vec<ReadFile>> {

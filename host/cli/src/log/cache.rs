@@ -12,8 +12,8 @@ use crate::table::Cell;
 #[derive(Args)]
 pub(crate) struct CacheArgs {
     /// How many turns
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = 1..=10_000)]
-    limit: i64,
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
     /// Only this conversation, by its id or the beginning of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct CacheArgs {
 pub(crate) fn run(args: &CacheArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let log = super::open()?;
     let filter = Filter { session: args.session.clone(), ..Filter::default() };
-    let mut lines = log.ledger(&filter, usize::try_from(args.limit).unwrap_or(1))?;
+    let mut lines = log.ledger(&filter, args.limit as usize)?;
     lines.retain(|line| !args.broken || line.broken.is_some());
     let of = if args.session.is_some() { "no turn of this conversation" } else { "no turn in the log" };
     printer.show(&lines, |lines, printer| {

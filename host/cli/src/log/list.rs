@@ -52,7 +52,7 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         (Some(input), Some(output)) => format!(", {input} → {output} tokens"),
         _ => String::new(),
     };
-    let time = request.answer_ms.map(|ms| format!(" in {:.1} s", Seconds(ms).get())).unwrap_or_default();
+    let time = request.answer_ms.map(|ms| format!(" in {:.1} s", ms as f64 / 1000.0)).unwrap_or_default();
     let state = match &*request.answer {
         "open" => ", not ended",
         "broken" => ", broken off",
@@ -66,16 +66,6 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         Some(outcome) => format!(", {outcome}"),
     };
     format!("{status}{time}{state}{ruled}{tokens}")
-}
-
-/// Milliseconds that are shown as seconds.
-struct Seconds(i64);
-
-impl Seconds {
-    fn get(&self) -> f64 {
-        // No answer takes so long that a digit would be lost.
-        f64::from(i32::try_from(self.0).unwrap_or(i32::MAX)) / 1000.0
-    }
 }
 
 /// Returns the beginning of a conversation's key, behind what all keys have in common.

@@ -3,7 +3,6 @@
 pub(crate) mod cache;
 mod list;
 mod mark;
-mod reveals;
 mod show;
 mod tail;
 
@@ -16,7 +15,8 @@ use clap::{Args, Subcommand};
 use leafgate_admin::LogState;
 use leafgate_config::Settings;
 use leafgate_store::{
-    ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, Store, StoreConfig, StoreKeys,
+    ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, RevealLine, Store, StoreConfig,
+    StoreKeys,
 };
 
 use crate::admin::AdminClient;
@@ -129,7 +129,7 @@ pub(crate) enum LogCommand {
     /// Say whether rules were right in a request, for `leafgate promote`
     Mark(mark::MarkArgs),
     /// Show who asked for the values of tokens (`leafgate reveal`)
-    Reveals(reveals::RevealsArgs),
+    Reveals(RevealsArgs),
     /// Write requests to a file that other programs read
     Export(ExportArgs),
 }
@@ -146,17 +146,11 @@ pub(crate) struct ListArgs {
 #[derive(Args)]
 pub(crate) struct PageArgs {
     /// How many requests
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = 1..=10_000)]
-    limit: i64,
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
     /// Only those before this request: the next page
     #[arg(long, value_name = "ID", value_parser = number)]
     before: Option<i64>,
-}
-
-impl PageArgs {
-    fn most(&self) -> usize {
-        usize::try_from(self.limit).unwrap_or(1)
-    }
 }
 
 #[derive(Args)]
@@ -200,31 +194,30 @@ pub(crate) struct ExportArgs {
     /// The file to write; - is standard output. Without it, chat.json for a chat, and standard
     /// output for all else
     file: Option<PathBuf>,
-    /// The form of the file
+    /// The form of the file. A chat is one conversation: the newest, where none is named
     #[arg(long, value_name = "FORM", default_value = "jsonl",
         value_parser = one_of(ExportFormat::ALL, |format| (format.name(), format.label())))]
     format: ExportFormat,
-    /// Only what came in this last while: 90s, 15m, 1h, 7d, 2w
-    #[arg(long, value_name = "TIME", value_parser = crate::moments::span)]
-    since: Option<Duration>,
-    /// Only this conversation, by its id or the beginning of it. A chat is one: without it, the
-    /// newest
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
+    #[command(flatten)]
+    which: WhichArgs,
     /// Write over a file that is there
     #[arg(long)]
     force: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RevealsArgs {
+    #[command(flatten)]
+    which: WhichArgs,
+    /// How many of the newest
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
 }
 
 impl WhichArgs {
     fn filter(&self) -> Filter {
         filter(self.since, self.session.as_ref())
     }
-}
-
-/// Returns what is meant by a while, of all conversations.
-pub(crate) fn since(since: Option<Duration>) -> Filter {
-    filter(since, None)
 }
 
 /// Returns the requests since a while ago, of one conversation or of all.
@@ -263,13 +256,13 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
     match &args.command {
         None => summary(&log, &args.which, printer),
         Some(LogCommand::List(args)) => {
-            let lines = log.list(&args.which.filter(), args.page.before, args.page.most())?;
+            let lines = log.list(&args.which.filter(), args.page.before, args.page.limit as usize)?;
             list::show(&lines, "no request in the log is meant by that", printer)
         }
         Some(LogCommand::Show(args)) => show::show(&log, args, printer),
         Some(LogCommand::Diff(args)) => show::diff(&log, args, printer),
         Some(LogCommand::Mark(args)) => mark::run(args, printer),
-        Some(LogCommand::Reveals(args)) => reveals::run(&log, args, printer),
+        Some(LogCommand::Reveals(args)) => reveals(&log, args, printer),
         Some(LogCommand::Export(args)) => export(&log, args, printer),
         Some(LogCommand::Tail(args)) => tail::run(&log, args, printer),
         Some(LogCommand::Search(args)) => search(&log, args, printer),
@@ -278,7 +271,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
 
 /// Shows requests with the lines in which words were found.
 fn search(log: &Log, args: &SearchArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut found = log.search(&args.words.join(" "), args.page.before, args.page.most())?;
+    let mut found = log.search(&args.words.join(" "), args.page.before, args.page.limit as usize)?;
     // What rules left in is not told here either.
     found.iter_mut().flat_map(|found| &mut found.found).for_each(|line| *line = masked(line));
     printer.show(&found, |found, printer| {
@@ -296,9 +289,26 @@ fn search(log: &Log, args: &SearchArgs, printer: &mut Printer) -> anyhow::Result
     })
 }
 
+/// Shows who asked for the value of which token.
+fn reveals(log: &Log, args: &RevealsArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let lines = log.reveals(&args.which.filter(), args.limit as usize)?;
+    printer.show(&lines, |lines, printer| {
+        printer.none(lines.len(), "nobody asked for a value");
+        let row = |line: &RevealLine| {
+            [
+                Cell::new(Style::Dim, local(line.at)),
+                list::short(&line.session).into(),
+                Cell::new(Style::Edited, line.token.as_str()),
+                line.by.as_str().into(),
+            ]
+        };
+        printer.table(["time", "session", "token", "asked by"], lines.iter().map(row))
+    })
+}
+
 /// Writes a file, or standard output.
 fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let mut filter = filter(args.since, args.session.as_ref());
+    let mut filter = args.which.filter();
     let is_chat = args.format == ExportFormat::Chat;
     if is_chat && filter.session.is_none() {
         filter.session = log.list(&filter, None, 1)?.pop().map(|newest| newest.session);

@@ -1,5 +1,6 @@
 //! One request, and what differs between two.
 
+use leafgate_review::rows::Row;
 use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView, WholeRequest};
 use serde::Serialize;
 
@@ -21,10 +22,8 @@ pub(super) fn show(log: &Log, args: &ShowRequestArgs, printer: &mut Printer) -> 
 fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     let RequestView { line, edits, body, answer } = request;
     printer.facts(&facts(line))?;
-    for edit in edits {
-        printer.inline(Style::Edited, &format!("  {}", told(edit)), 0)?;
-        printer.line("")?;
-    }
+    let edits: Vec<Row> = edits.iter().map(|edit| Row::of(&told(edit), Style::Edited)).collect();
+    printer.rows(&edits)?;
     printer.line("")?;
     printer.line(&pretty(&body.0))?;
     if let Some(answer) = answer {
@@ -91,7 +90,7 @@ fn told(edit: &RecordedEdit) -> String {
         _ => edit.kind.to_string(),
     };
     let by = edit.detector.as_ref().map(|id| format!(" found by {id}")).unwrap_or_default();
-    format!("{what} at {}, rule {}{by}", edit.path, edit.rule)
+    format!("  {what} at {}, rule {}{by}", edit.path, edit.rule)
 }
 
 /// The output of `diff --json`.

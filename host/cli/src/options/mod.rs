@@ -20,7 +20,7 @@ pub(crate) use about::{ConfigCommand, DetectorsCommand, PolicyCommand, SchemaCom
 pub(crate) use pending::{EditChange, PendingCommand, ResumeArgs, ReviewArgs};
 pub(crate) use request::{ApplyArgs, ComposeArgs, RedactArgs, TreeArgs};
 pub(crate) use run::{ExecArgs, RunArgs, StopArgs};
-pub(crate) use saved::{SavedCommand, SavedGateArgs, SetSavedArgs, TrustArgs};
+pub(crate) use saved::{CaptureArgs, RemoveArgs, SavedCommand, SavedGateArgs, SetSavedArgs, TrustArgs};
 pub(crate) use sessions::{ModeArgs, OffArgs, SessionArgs, SessionsCommand};
 
 use crate::admin::AdminClient;

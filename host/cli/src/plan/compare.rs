@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use leafgate_gate::session_key;
 use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tokenize::Counter;
 use leafgate_tree::{Author, Document, RedactionRecord};
@@ -12,7 +11,7 @@ use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
 use super::tokens::{self, TokenChange};
-use crate::request::RequestPath;
+use crate::request::AskedRequest;
 
 /// A request to judge.
 pub(super) struct PlanCase {
@@ -20,28 +19,9 @@ pub(super) struct PlanCase {
     pub(super) number: i64,
     pub(super) name: String,
     pub(super) document: Arc<Document>,
-    /// What its path says, where it is a file's.
-    pub(super) asked: RequestPath,
+    pub(super) asked: AskedRequest,
     /// The profile that its base URL chose, where somebody says it.
     pub(super) profile: Option<String>,
-    /// What the log knows of it.
-    pub(super) from: Option<From>,
-}
-
-/// What the log knows of a request beside its body.
-pub(super) struct From {
-    pub(super) session: String,
-    pub(super) agent: String,
-    /// The model, where the body names none.
-    pub(super) model: Option<String>,
-    pub(super) is_subagent: bool,
-    /// The URL of the upstream that its client asked. That of one from which a rule sent it elsewhere
-    /// is not known.
-    pub(super) upstream: Option<String>,
-    /// What the configuration calls that upstream.
-    pub(super) upstream_name: Option<String>,
-    /// What that upstream was asked for.
-    pub(super) endpoint: String,
 }
 
 /// What becomes of a request, and by which rules.
@@ -67,12 +47,23 @@ impl fmt::Display for Becomes {
 type Done = BTreeMap<(By, String), usize>;
 
 /// Who does what.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct By {
-    rule: String,
+    pub(super) rule: String,
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     detector: Option<String>,
+}
+
+impl By {
+    /// Returns what it does, for people: `redact EMAIL (pii/email)`.
+    pub(super) fn what(&self) -> String {
+        let label = self.label.as_ref().map_or_else(String::new, |label| format!(" {label}"));
+        let detector = self.detector.as_ref().map_or_else(String::new, |detector| format!(" ({detector})"));
+        format!("{}{label}{detector}", self.kind)
+    }
 }
 
 /// One request by both policies.
@@ -103,7 +94,7 @@ pub(super) fn compared(
     let (today, before) = side(case, today, keys)?;
     let (new, after) = side(case, new, keys)?;
     let same_bytes = before == after;
-    let model = case.from.as_ref().and_then(|from| from.model.as_deref()).or(case.asked.model());
+    let model = case.asked.model.as_deref();
     let tokens = match same_bytes {
         true => TokenChange::default(),
         false => tokens::change(counter, case.document.format(), model, before.as_ref(), after.as_ref()),
@@ -116,19 +107,10 @@ fn side(
     policy: &Policy,
     keys: &TokenKeys,
 ) -> anyhow::Result<(PlanSide, Option<bytes::Bytes>)> {
-    let session = session_key(keys, &case.document);
     let mut asked = case.asked.clone();
-    let named = case.profile.as_deref();
-    let made = policy.make_request(named, &case.document, &super::context(case, &asked, &session))?;
-    let document = match made {
-        Some(made) => {
-            asked.follow(&made.profile);
-            Arc::new(made.document)
-        }
-        None => Arc::clone(&case.document),
-    };
-    let context = super::context(case, &asked, &session);
-    let evaluation = policy.evaluate(document, &context, &Vault::new(keys.clone()));
+    let made = asked.make(policy, case.profile.as_deref(), &case.document)?;
+    let document = made.map_or_else(|| Arc::clone(&case.document), |made| Arc::new(made.document));
+    let evaluation = policy.evaluate(document, &asked.context(), &Vault::new(keys.clone()));
     let becomes = becomes(&evaluation.verdict);
     let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());
     let matched = evaluation.report.rules.iter().filter(|rule| rule.has_matched());
@@ -178,7 +160,7 @@ fn done(evaluation: &Evaluation) -> Done {
 }
 
 /// What two policies make of many requests.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plan {
     /// Requests that were judged.
@@ -213,27 +195,14 @@ pub(super) struct Plan {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlanChange {
-    pub(super) rule: String,
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detector: Option<String>,
+    #[serde(flatten)]
+    pub(super) by: By,
     /// Places where it is done anew.
     pub(super) gained: usize,
     /// Places where it is done no longer.
     pub(super) lost: usize,
     /// Requests in which either is.
     pub(super) requests: usize,
-}
-
-impl PlanChange {
-    /// Returns what it does, for people: `redact EMAIL (pii/email)`.
-    pub(super) fn what(&self) -> String {
-        let label = self.label.as_ref().map_or_else(String::new, |label| format!(" {label}"));
-        let detector = self.detector.as_ref().map_or_else(String::new, |detector| format!(" ({detector})"));
-        format!("{}{label}{detector}", self.kind)
-    }
 }
 
 /// A request that would leave otherwise.
@@ -253,22 +222,7 @@ pub(super) struct Differs {
 
 impl Plan {
     pub(super) fn new(today: &Policy, new: &Policy) -> Plan {
-        Plan {
-            requests: 0,
-            today: today.generation_name(),
-            new: new.generation_name(),
-            verdict_changes: 0,
-            changes: Vec::new(),
-            differing: Vec::new(),
-            never_match: Vec::new(),
-            bytes_today: 0,
-            bytes_new: 0,
-            tokens: TokenChange::default(),
-            notes: Vec::new(),
-            unread: Vec::new(),
-            by: BTreeMap::new(),
-            matched: BTreeSet::new(),
-        }
+        Plan { today: today.generation_name(), new: new.generation_name(), ..Plan::default() }
     }
 
     /// Adds a request.
@@ -313,10 +267,7 @@ impl Plan {
         self.unread.sort();
         self.changes = std::mem::take(&mut self.by)
             .into_iter()
-            .map(|(by, [gained, lost, requests])| {
-                let By { rule, kind, label, detector } = by;
-                PlanChange { rule, kind, label, detector, gained, lost, requests }
-            })
+            .map(|(by, [gained, lost, requests])| PlanChange { by, gained, lost, requests })
             .collect();
         self.never_match =
             new.rules().map(ToString::to_string).filter(|rule| !self.matched.contains(rule)).collect();

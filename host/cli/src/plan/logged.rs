@@ -9,9 +9,9 @@ use leafgate_store::{Filter, RequestLine, RequestView};
 use leafgate_tree::Document;
 use leafgate_vault::TokenKeys;
 
-use super::compare::{From, PlanCase};
+use super::compare::PlanCase;
 use super::stand_ins::StandIns;
-use crate::request::RequestPath;
+use crate::request::AskedRequest;
 use crate::{log, request};
 
 /// The log, and what was lost on the way out of it.
@@ -50,23 +50,18 @@ impl<'k> Logged<'k> {
         let (chosen, endpoint) = leafgate_record::chosen_upstream(path);
         // Both policies are asked whether a rule sends it elsewhere: what the log names is where it went.
         let is_sent = upstream_name.is_some() && upstream_name.as_deref() != chosen;
-        let from = From {
+        let asked = AskedRequest {
             session: session.clone(),
-            agent: agent.clone(),
+            agent: Some(agent.clone()),
             model: model.clone().filter(|_| document.model().is_none()),
-            is_subagent: class == "subagent",
+            is_subagent: Some(class == "subagent"),
             upstream: (!is_sent).then(|| upstream.clone()),
             upstream_name: chosen.map(str::to_owned),
-            endpoint: endpoint.to_owned(),
+            endpoint: Some(endpoint.to_owned()),
+            ..AskedRequest::default()
         };
-        Ok(PlanCase {
-            number: *id,
-            name: format!("request {id}"),
-            document: Arc::new(document),
-            asked: RequestPath::default(),
-            profile: None,
-            from: Some(from),
-        })
+        let name = format!("request {id}");
+        Ok(PlanCase { number: *id, name, document: Arc::new(document), asked, profile: None })
     }
 
     /// Returns what a plan over the log cannot know.

@@ -14,7 +14,8 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::AskedPath;
-use leafgate_policy::{Context, Policy, PolicySource};
+use leafgate_policy::{Policy, PolicySource};
+use leafgate_review::rows::Row;
 use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
@@ -23,7 +24,7 @@ use crate::admin::AdminClient;
 use crate::exit::Exit;
 use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
 use crate::print::{Printer, Style};
-use crate::request::RequestPath;
+use crate::request::AskedRequest;
 use crate::{home, log, moments, policy, request, runtime, settings};
 use compare::{Plan, PlanCase, PlanChange, compared};
 
@@ -196,7 +197,7 @@ fn read_all(
             }
             continue;
         }
-        match from_file(named, args) {
+        match from_file(named, args, &policies.keys) {
             Ok((case, assumed)) => {
                 if let (Some(assumed), Ok(mut plan)) = (assumed, plan.lock()) {
                     plan.notes.push(format!("{}: {assumed}", case.name));
@@ -210,7 +211,7 @@ fn read_all(
 }
 
 /// Reads a file as a request, and says which format was assumed where that is a guess.
-fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(PlanCase, Option<String>)> {
+fn from_file(file: &Path, args: &PlanArgs, keys: &TokenKeys) -> anyhow::Result<(PlanCase, Option<String>)> {
     let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
     let body = request::body(Some(file))?;
     let read = request::document(&body, format);
@@ -219,10 +220,10 @@ fn from_file(file: &Path, args: &PlanArgs) -> anyhow::Result<(PlanCase, Option<S
         return Err(request::no_json(Some(file), error));
     }
     let assumed = format.is_none().then(|| request::assumed(&document)).flatten();
-    let asked = RequestPath::new(args.path.clone(), &document);
+    let asked = AskedRequest::new(args.path.as_ref(), &document, keys);
     let name = file.display().to_string();
     let profile = args.profile.clone();
-    Ok((PlanCase { number: 0, name, document: document.into(), asked, profile, from: None }, assumed))
+    Ok((PlanCase { number: 0, name, document: document.into(), asked, profile }, assumed))
 }
 
 /// Prints what people want to know first, and the rest by name.
@@ -236,21 +237,18 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
         plan.verdict_changes
     ))?;
     let row = |change: &PlanChange| {
-        let PlanChange { gained, lost, requests, rule, .. } = change;
-        [(*gained).into(), (*lost).into(), (*requests).into(), rule.as_str().into(), change.what().into()]
+        let PlanChange { gained, lost, requests, by } = change;
+        [(*gained).into(), (*lost).into(), (*requests).into(), by.rule.as_str().into(), by.what().into()]
     };
     printer.table(["gained", "lost", "requests", "rule", "what"], plan.changes.iter().map(row))?;
     for differs in plan.differing.iter().take(NAMED) {
-        printer.inline(Style::Strong, &differs.request, 0)?;
         let verdict = match differs.today.kind == differs.new.kind {
             true => differs.today.to_string(),
             false => format!("{} → {}", differs.today, differs.new),
         };
-        printer.line(&format!(
-            "  {verdict}  {} → {} bytes",
-            bytes(differs.bytes_today),
-            bytes(differs.bytes_new)
-        ))?;
+        let [today, new] = [differs.bytes_today, differs.bytes_new].map(bytes);
+        let rest = format!("  {verdict}  {today} → {new} bytes");
+        printer.rows(&[Row::of(&differs.request, Style::Strong).and(&rest, Style::Plain)])?;
     }
     if let Some(more) = plan.differing.len().checked_sub(NAMED).filter(|more| *more > 0) {
         printer.line(&format!("and {more} more: --json names all"))?;
@@ -277,21 +275,4 @@ fn print(plan: &Plan, printer: &mut Printer) -> std::io::Result<()> {
 
 fn bytes(bytes: Option<usize>) -> String {
     bytes.map_or_else(|| "no".to_owned(), |bytes| bytes.to_string())
-}
-
-/// What a policy knows of a request beside its body.
-fn context<'c>(case: &'c PlanCase, asked: &'c RequestPath, session: &'c str) -> Context<'c> {
-    match &case.from {
-        None => asked.context(session),
-        Some(from) => Context {
-            session: &from.session,
-            agent: Some(&from.agent),
-            model: from.model.as_deref(),
-            subagent: Some(from.is_subagent),
-            upstream: from.upstream.as_deref(),
-            upstream_name: from.upstream_name.as_deref(),
-            endpoint: Some(&from.endpoint),
-            ..Context::default()
-        },
-    }
 }

@@ -42,11 +42,11 @@ pub(super) fn change(
     let (today_by, new_by) = (today.tokenizer(counter, model), new.tokenizer(counter, model));
     // The same text is another number of tokens to another model.
     let (today, new) = match today_by == new_by {
-        true => (today.without(&new), new.without(&today)),
-        false => (today.texts(), new.texts()),
+        true => (today.without(Some(&new)), new.without(Some(&today))),
+        false => (today.without(None), new.without(None)),
     };
-    let count = |texts: Vec<(String, usize)>, by: Tokenizer| -> u64 {
-        texts.iter().map(|(text, times)| counter.count(by, text) * *times as u64).sum()
+    let count = |texts: Vec<(&str, usize)>, by: Tokenizer| -> u64 {
+        texts.into_iter().map(|(text, times)| counter.count(by, text) * times as u64).sum()
     };
     let is_estimate = !today.is_empty() && today_by == Tokenizer::Estimate
         || !new.is_empty() && new_by == Tokenizer::Estimate;
@@ -81,15 +81,11 @@ impl ReadBody {
     }
 
     /// Returns the texts that another body has not, or less often.
-    fn without(&self, other: &ReadBody) -> Vec<(String, usize)> {
-        let more = self.texts.iter().map(|(text, times)| {
-            (text.clone(), times.saturating_sub(other.texts.get(text).copied().unwrap_or_default()))
-        });
+    fn without(&self, other: Option<&ReadBody>) -> Vec<(&str, usize)> {
+        let of_other = |text| other.and_then(|other| other.texts.get(text)).copied().unwrap_or_default();
+        let more =
+            self.texts.iter().map(|(text, times)| (text.as_str(), times.saturating_sub(of_other(text))));
         more.filter(|(_, times)| *times > 0).collect()
-    }
-
-    fn texts(&self) -> Vec<(String, usize)> {
-        self.texts.iter().map(|(text, times)| (text.clone(), *times)).collect()
     }
 }
 

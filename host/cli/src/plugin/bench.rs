@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
-use leafgate_contract::{Fault, Plugin, PluginLoader as _, World};
+use leafgate_contract::{Fault, Plugin, PluginLoader as _};
 use leafgate_wasm::LoaderLimits;
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ pub(super) fn run(args: &BenchArgs, printer: &mut Printer) -> anyhow::Result<Exi
         None => PAGE.to_owned(),
     };
     anyhow::ensure!(!text.is_empty(), "the text is empty: there is nothing to cut leaves from");
-    let loader = policy::loader()?;
+    let loader = policy::loader(None)?;
     let began = Instant::now();
     let plugin = loader.load(&source.declared(&args.config.json()?)).map_err(source::with_hint)?;
     let load = began.elapsed();
@@ -100,11 +100,11 @@ fn shape(
     limits: &LoaderLimits,
 ) -> Result<BenchShape, Fault> {
     // The first call faults code and memory in.
-    call(&**plugin, texts)?;
+    sample::ask(&**plugin, texts)?;
     let (mut times, began) = (Vec::new(), Instant::now());
     while times.len() < *CALLS.start() || times.len() < *CALLS.end() && began.elapsed() < TIME {
         let began = Instant::now();
-        call(&**plugin, texts)?;
+        sample::ask(&**plugin, texts)?;
         times.push(began.elapsed());
     }
     times.sort_unstable();
@@ -123,13 +123,6 @@ fn shape(
         deadline_us,
         share,
     })
-}
-
-fn call(plugin: &dyn Plugin, texts: &[&str]) -> Result<(), Fault> {
-    match plugin.world() {
-        World::Detector => sample::detect(plugin, texts).map(drop),
-        World::Transformer => sample::transform(plugin, texts).map(drop),
-    }
 }
 
 fn print(figures: &Figures, plugin: &Arc<dyn Plugin>, printer: &mut Printer) -> anyhow::Result<()> {

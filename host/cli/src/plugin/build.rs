@@ -98,7 +98,8 @@ pub(super) fn build(folder: &Path, profile: Option<&str>) -> anyhow::Result<Path
 /// `plugin` where the project has it: optimised, and a panic is a trap.
 fn own_profile(manifest: &Path) -> anyhow::Result<String> {
     let text = fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
-    let manifest = source::table(&text).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let manifest: toml::Table =
+        source::read_toml(&text).with_context(|| format!("cannot read {}", manifest.display()))?;
     let has = manifest.get("profile").is_some_and(|profiles| profiles.get("plugin").is_some());
     Ok(if has { "plugin" } else { "release" }.to_owned())
 }

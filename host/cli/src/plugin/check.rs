@@ -3,7 +3,8 @@
 use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
-use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource, World};
+use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource};
+use leafgate_review::rows::Row;
 use serde::Serialize;
 
 use super::args::CheckArgs;
@@ -32,11 +33,7 @@ const TEXTS: [&str; 3] = ["", "Grüße an Ann, ann@example.org: 42 🙂", "line 
 
 /// Asks a plugin about texts, whatever it answers. One may say that it has nothing to say of them.
 fn called(plugin: &dyn Plugin) -> Option<String> {
-    let answer = match plugin.world() {
-        World::Detector => sample::detect(plugin, &TEXTS).map(drop),
-        World::Transformer => sample::transform(plugin, &TEXTS).map(drop),
-    };
-    let fault = answer.err()?;
+    let fault = sample::ask(plugin, &TEXTS).err()?;
     let is_own = !matches!(fault.parts().1, Fault::GaveUp { unsupported: true, .. });
     let about = match fault.parts().0.and_then(|place| TEXTS.get(place)) {
         Some(text) => format!("the text {text:?}"),
@@ -47,7 +44,7 @@ fn called(plugin: &dyn Plugin) -> Option<String> {
 
 pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let source = AuthorSource::find(&args.source.plugin)?;
-    let loader = policy::loader()?;
+    let loader = policy::loader(None)?;
     let sha256 = args.sha256.as_deref().map(|text| {
         home::from_hex(text)
             .context("`--sha256` is not 64 hexadecimal digits; `leafgate plugin inspect FILE` prints it")
@@ -74,9 +71,7 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
     printer.show(&checked, |checked, printer| {
         print_plugin(&checked.plugin, printer)?;
         if let Some(fault) = &checked.fault {
-            printer.text(Style::Error, "FAILED  ")?;
-            printer.inline(Style::Plain, fault, 0)?;
-            printer.line("")?;
+            printer.rows(&[Row::of("FAILED  ", Style::Error).and(fault, Style::Plain)])?;
         }
         cases.map_or(Ok(()), |file| test::print(&outcomes, file, printer))
     })?;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use leafgate_folder::Stamp;
 use leafgate_wasm::WasmLoader;
 
 use super::args::DevArgs;
@@ -28,7 +29,7 @@ const MOST_FILES: usize = 5_000;
 
 pub(super) fn run(args: &DevArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     // One engine for all rounds, as in a gate.
-    let loader = policy::loader_with_log(trial::log_to_standard_error())?;
+    let loader = policy::loader(Some(trial::log_to_standard_error()))?;
     loop {
         let seen = DevFiles::of(&args.folder)?;
         if let Err(error) = round(args, &loader, printer) {
@@ -71,7 +72,7 @@ fn publish(built: &Path, to: &Path) -> io::Result<()> {
 
 /// The files of a project, as far as a change of them shows.
 #[derive(Debug, PartialEq, Eq)]
-struct DevFiles(BTreeMap<PathBuf, (u64, Option<SystemTime>)>);
+struct DevFiles(BTreeMap<PathBuf, Stamp>);
 
 impl DevFiles {
     fn of(folder: &Path) -> anyhow::Result<Self> {
@@ -88,9 +89,7 @@ impl DevFiles {
     fn add_script(&mut self, script: &Path) {
         let beside = [script.with_extension("cases.toml"), script.with_file_name("cases.toml")];
         for path in [script.to_owned()].into_iter().chain(beside) {
-            if let Ok(metadata) = path.metadata() {
-                self.0.insert(path, (metadata.len(), metadata.modified().ok()));
-            }
+            self.0.extend(Stamp::at(&path).map(|stamp| (path, stamp)));
         }
     }
 
@@ -104,7 +103,7 @@ impl DevFiles {
                 continue;
             }
             if metadata.is_file() {
-                self.0.insert(path, (metadata.len(), metadata.modified().ok()));
+                self.0.insert(path, Stamp::of(&metadata));
             } else if metadata.is_dir() {
                 self.add(&path)?;
             }
@@ -154,7 +153,7 @@ mod tests {
         // The same length at another time.
         let before = seen();
         let file = fs::File::options().write(true).open(path("cases.toml")).unwrap();
-        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_ne!(seen(), before);
     }
 

@@ -1,6 +1,6 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
-use leafgate_contract::{LoadError, World};
+use leafgate_contract::{Description, LoadError, World};
 use leafgate_wasm::{FileLayer, Inspection};
 use serde::Serialize;
 use serde_json::Value;
@@ -29,23 +29,15 @@ pub(super) struct ShownPlugin<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     config_schema: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<ShownDescription<'a>>,
+    description: Option<&'a Description>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct ShownDescription<'a> {
-    name: &'a str,
-    version: &'a str,
-    summary: &'a str,
-    labels: Vec<&'a str>,
-}
-
 pub(super) fn run(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let loader = policy::loader()?;
+    let loader = policy::loader(None)?;
     let inspection = loader.inspect(&args.file).map_err(source::with_hint)?;
     let shown = ShownPlugin::new(&inspection);
     printer.show(&shown, print_plugin)?;
@@ -74,12 +66,7 @@ impl<'a> ShownPlugin<'a> {
             loads: described.is_some(),
             configured_each_call: inspection.configured_each_call.as_deref(),
             config_schema: inspection.config_schema.as_deref().map(schema),
-            description: described.map(|described| ShownDescription {
-                name: &described.name,
-                version: &described.version,
-                summary: &described.summary,
-                labels: described.labels.iter().map(|label| &**label).collect(),
-            }),
+            description: described,
             refused: None,
             hint: None,
         };
@@ -100,7 +87,7 @@ pub(super) fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> an
     let mut facts = Vec::new();
     if let Some(described) = &shown.description {
         printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
-        printer.line(described.summary)?;
+        printer.line(&described.summary)?;
         facts.push(("labels", described.labels.join(", ")));
     }
     facts.extend([

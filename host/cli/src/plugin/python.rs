@@ -12,6 +12,8 @@ use anyhow::{Context as _, bail, ensure};
 use leafgate_contract::World;
 use serde::Deserialize;
 
+use super::source;
+
 /// The file that makes a folder a project in Python.
 pub(super) const MANIFEST: &str = "pyproject.toml";
 const REQUIREMENTS: &str = "requirements.txt";
@@ -76,7 +78,8 @@ impl Project {
     fn read(folder: &Path) -> anyhow::Result<Self> {
         let shown = folder.join(MANIFEST);
         let text = fs::read_to_string(&shown).with_context(|| format!("cannot read {}", shown.display()))?;
-        let manifest = manifest(&text).with_context(|| format!("cannot use {}", shown.display()))?;
+        let manifest: Manifest =
+            source::read_toml(&text).with_context(|| format!("cannot use {}", shown.display()))?;
         let Some(settings) = manifest.tool.leafgate else {
             bail!(
                 "{} is no project of a plugin: it has no `[tool.leafgate]` with `world = \"detector\"` or \
@@ -183,13 +186,6 @@ impl Project {
 fn said_by(command: &mut Command) -> io::Result<bool> {
     let status = command.stdin(Stdio::null()).stdout(io::stderr()).stderr(Stdio::inherit()).status()?;
     Ok(status.success())
-}
-
-fn manifest(text: &str) -> anyhow::Result<Manifest> {
-    toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        anyhow::anyhow!("line {line}: {}", error.message())
-    })
 }
 
 /// Whether a name is one of a package, and so that of a file and no path.

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use leafgate_contract::Signer;
+use leafgate_review::rows::Row;
 use leafgate_wasm::{LoaderLimits, Signatures, SigningKey};
-use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -55,37 +55,24 @@ pub(super) fn sign(args: &SignArgs, printer: &mut Printer) -> anyhow::Result<Exi
     printer.tell(&json!({ "plugin": args.plugin.display().to_string(), "signer": signer }), &line)
 }
 
-/// The output of `verify --json`.
-#[derive(Serialize)]
-struct ShownSignatures {
-    ok: bool,
-    sha256: String,
-    signed: Vec<String>,
-    stale: Vec<String>,
-}
-
 pub(super) fn verify(args: &VerifySignatureArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let digest = digest(&args.plugin)?;
     let verified = Signatures::of(&args.plugin)?.verify(&digest);
     let counts = |signer: &Signer| args.keys.is_empty() || args.keys.contains(signer);
     let ok = verified.signed.iter().any(counts);
-    let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect();
-    let shown = ShownSignatures {
-        ok,
-        sha256: base16ct::lower::encode_string(&digest),
-        signed: names(&verified.signed),
-        stale: names(&verified.stale),
-    };
+    let names = |signers: &[Signer]| signers.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (signed, stale) = (names(&verified.signed), names(&verified.stale));
+    let sha256 = base16ct::lower::encode_string(&digest);
+    let shown = json!({ "ok": ok, "sha256": sha256, "signed": signed, "stale": stale });
     printer.show(&shown, |_, printer| {
         for signer in &verified.signed {
             let (style, word) =
                 if counts(signer) { (Style::Added, "signed  ") } else { (Style::Plain, "other   ") };
-            printer.text(style, word)?;
-            printer.line(&signer.to_string())?;
+            printer.rows(&[Row::of(word, style).and(&signer.to_string(), Style::Plain)])?;
         }
         for signer in &verified.stale {
-            printer.text(Style::Error, "stale   ")?;
-            printer.line(&format!("{signer}: it has signed another file"))?;
+            let what = format!("{signer}: it has signed another file");
+            printer.rows(&[Row::of("stale   ", Style::Error).and(&what, Style::Plain)])?;
         }
         match (ok, args.keys.is_empty()) {
             (true, _) => Ok(()),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use leafgate_contract::{LoadError, PluginSource, config_json};
+use serde::de::DeserializeOwned;
 use toml::Table;
 
 use super::args::PluginConfigArgs;
@@ -76,7 +77,7 @@ impl PluginConfigArgs {
             }
             (None, None) => return Ok(Table::new()),
         };
-        table(&text).with_context(|| format!("{name} is no configuration"))
+        read_toml(&text).with_context(|| format!("{name} is no configuration"))
     }
 
     /// The configuration as a plugin is handed it.
@@ -89,8 +90,8 @@ impl PluginConfigArgs {
 }
 
 /// Reads TOML; the error is one line.
-pub(super) fn table(text: &str) -> anyhow::Result<Table> {
-    text.parse::<Table>().map_err(|error| {
+pub(super) fn read_toml<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+    toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
         anyhow::anyhow!("line {line}: {}", error.message())
     })

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use leafgate_author::cases::{self, CaseOutcome, Cases};
 use leafgate_contract::PluginLoader as _;
+use leafgate_review::rows::Row;
 use leafgate_wasm::WasmLoader;
 use serde::Serialize;
 
@@ -17,22 +18,9 @@ use crate::print::{Printer, Style, counted};
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct TestedPlugin<'a> {
-    cases: Vec<TestedCase<'a>>,
+struct TestedPlugin {
+    cases: Vec<CaseOutcome>,
     failed: usize,
-}
-
-#[derive(Serialize)]
-struct TestedCase<'a> {
-    name: &'a str,
-    line: usize,
-    problems: &'a [String],
-}
-
-impl<'a> TestedCase<'a> {
-    fn of(outcome: &'a CaseOutcome) -> Self {
-        TestedCase { name: &outcome.name, line: outcome.line, problems: &outcome.problems }
-    }
 }
 
 pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -42,12 +30,11 @@ pub(super) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
             "there are no cases: write `cases.toml` into the project or beside the file, or name them with `--cases`"
         );
     };
-    let loader = policy::loader_with_log(super::trial::log_to_standard_error())?;
-    let outcomes = ask(&source, file, &loader)?;
-    let failed = failed(&outcomes);
-    let tested = TestedPlugin { cases: outcomes.iter().map(TestedCase::of).collect(), failed };
-    printer.show(&tested, |_, printer| print(&outcomes, file, printer))?;
-    Ok(if failed == 0 { Exit::Done } else { Exit::Unmet })
+    let loader = policy::loader(Some(super::trial::log_to_standard_error()))?;
+    let cases = ask(&source, file, &loader)?;
+    let tested = TestedPlugin { failed: failed(&cases), cases };
+    printer.show(&tested, |tested, printer| print(&tested.cases, file, printer))?;
+    Ok(if tested.failed == 0 { Exit::Done } else { Exit::Unmet })
 }
 
 /// Asks a plugin the cases of a file.
@@ -70,22 +57,15 @@ pub(super) fn failed(outcomes: &[CaseOutcome]) -> usize {
 /// Prints what came of each case, and how many there were.
 pub(super) fn print(outcomes: &[CaseOutcome], file: &Path, printer: &mut Printer) -> anyhow::Result<()> {
     for CaseOutcome { name, line, problems } in outcomes {
-        match problems.is_empty() {
-            true => {
-                printer.text(Style::Added, "ok      ")?;
-                printer.inline(Style::Plain, name, 0)?;
-            }
-            false => {
-                printer.text(Style::Error, "FAILED  ")?;
-                printer.inline(Style::Plain, name, 0)?;
-                printer.text(Style::Dim, &format!("  {}:{line}", file.display()))?;
-            }
-        }
-        printer.line("")?;
+        let row = match problems.is_empty() {
+            true => Row::of("ok      ", Style::Added).and(name, Style::Plain),
+            false => Row::of("FAILED  ", Style::Error)
+                .and(name, Style::Plain)
+                .and(&format!("  {}:{line}", file.display()), Style::Dim),
+        };
+        printer.rows(&[row])?;
         for problem in problems {
-            printer.text(Style::Plain, "        ")?;
-            printer.inline(Style::Plain, problem, 0)?;
-            printer.line("")?;
+            printer.rows(&[Row::of(&format!("        {problem}"), Style::Plain)])?;
         }
     }
     let cases = counted(outcomes.len(), "case");

@@ -12,6 +12,7 @@ use leafgate_contract::{
     PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_policy::{Policy, PolicySource};
+use leafgate_review::rows::Row;
 use leafgate_wasm::LogSink;
 use toml::{Table, Value};
 
@@ -28,7 +29,7 @@ const NAME: &str = "tried";
 
 pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let source = AuthorSource::find(&args.plugin)?;
-    let loader = policy::loader_with_log(log_to_standard_error())?;
+    let loader = policy::loader(Some(log_to_standard_error()))?;
     // Loaded before there is a rule file: what is wrong with it is no matter of that.
     let declared = PluginSource { name: NAME.to_owned(), ..source.declared(&args.config.json()?) };
     let plugin = loader.load(&declared).map_err(source::with_hint)?;
@@ -109,17 +110,17 @@ fn print(judged: &JudgedRequest, name: &str, failed: bool, printer: &mut Printer
     }
     // Its faults are told by themselves.
     for note in judged.evaluation.report.notes.iter().filter(|note| note.about != "failure") {
-        printer.text(Style::Edited, note.about)?;
         let place = note.pointer.as_deref().unwrap_or("request");
-        printer.line(&format!("  {place}: {}", note.text))?;
+        let said = format!("  {place}: {}", note.text);
+        printer.rows(&[Row::of(note.about, Style::Edited).and(&said, Style::Plain)])?;
     }
     Ok(())
 }
 
 /// The one rule, as an operator would write it.
 fn rules(args: &RunPluginArgs, source: &AuthorSource, world: World) -> anyhow::Result<String> {
-    let matches =
-        source::table(args.matches.as_deref().unwrap_or_default()).context("--match is no table")?;
+    let matches: Table =
+        source::read_toml(args.matches.as_deref().unwrap_or_default()).context("--match is no table")?;
     let file = source.file.to_str().context("the path of the plugin is not UTF-8")?;
     let plugin = table([("file", file.into()), ("config", Value::Table(args.config.table()?))]);
     let mut rule =

@@ -13,11 +13,11 @@ use leafgate_chat::redact::ranges::{self, AUTHOR};
 use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
 use leafgate_policy::{Evaluation, Policy, Verdict};
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, RedactionRecord};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
 use super::session::redact_seams;
-use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted};
+use super::{EDITS, FindingPlace, RedactJudge, Redacted, findings};
 use crate::{apply, home, masking};
 
 /// An export and its evaluation.
@@ -75,14 +75,7 @@ pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Reda
     let JudgedExport { opened, seams, unclear, evaluation, copies, untraced, keys, joined } = export;
     let (draft, verdict) = (evaluation.draft, evaluation.verdict);
     let pointer = |pointer: String| FindingPlace::Pointer { pointer: masking::masked(&pointer) };
-    let found = |draft: &Draft, whole: bool| {
-        let records = draft.redactions().filter(|record| whole || !record.replacement.is_empty());
-        let finding = |record: &RedactionRecord| FileFinding {
-            place: pointer(draft.pointer(record.node)),
-            label: record.label.to_string(),
-        };
-        records.map(finding).collect::<Vec<_>>()
-    };
+    let found = |draft: &Draft, rests| findings(draft, rests, |node| pointer(draft.pointer(node)));
     let (encoded, over) = (found(&opened, true), found(&seams, false));
     // The last key may be a copy itself, so the object around it is named.
     let around =

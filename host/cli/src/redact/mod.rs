@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
-use leafgate_tree::{Document, Format, Limits};
+use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 use serde::Serialize;
 
@@ -27,19 +27,22 @@ use crate::{policy, request};
 const EDITS: &str = "other edits by rules";
 
 /// What a policy makes of a file.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Redacted {
     /// The file as it may be shared.
+    #[serde(skip)]
     bytes: Vec<u8>,
     /// The redactions, in order.
     findings: Vec<FileFinding>,
     /// Other changes by rules.
     edits: usize,
     /// What is counted behind the redactions.
+    #[serde(skip)]
     parts: Vec<(usize, &'static str)>,
     /// What holds the file.
     holds: Vec<Verdict>,
     /// Whether it waits for a person although no rule says so.
+    #[serde(skip)]
     waits: bool,
     /// Where copies or pieces of a value cannot be replaced.
     stuck: Vec<FindingPlace>,
@@ -88,6 +91,13 @@ impl RedactJudge<'_> {
     }
 }
 
+/// Returns what was redacted; of values that stand in several pieces each once, unless the empty rests are
+/// wanted too.
+fn findings(draft: &Draft, rests: bool, place: impl Fn(NodeId) -> FindingPlace) -> Vec<FileFinding> {
+    let records = draft.redactions().filter(|record| rests || !record.replacement.is_empty());
+    records.map(|record| FileFinding { place: place(record.node), label: record.label.to_string() }).collect()
+}
+
 impl Redacted {
     /// Returns the worst of what holds the file.
     fn exit(&self) -> Exit {
@@ -108,14 +118,10 @@ impl Redacted {
 
 /// The output of `--json` for a file.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct RedactReport<'r> {
     file: String,
-    findings: &'r [FileFinding],
-    edits: usize,
-    holds: &'r [Verdict],
-    stuck: &'r [FindingPlace],
-    notes: &'r [String],
+    #[serde(flatten)]
+    redacted: &'r Redacted,
     written: bool,
 }
 
@@ -188,16 +194,7 @@ fn report(
     printer: &mut Printer,
 ) -> anyhow::Result<()> {
     if printer.is_json() {
-        printer.json(&RedactReport {
-            file: path.display().to_string(),
-            findings: &redacted.findings,
-            edits: redacted.edits,
-            holds: &redacted.holds,
-            stuck: &redacted.stuck,
-            notes: &redacted.notes,
-            written,
-        })?;
-        return Ok(());
+        return Ok(printer.json(&RedactReport { file: path.display().to_string(), redacted, written })?);
     }
     let shown = if path == Path::new("-") { String::new() } else { format!("{}:", path.display()) };
     if args.check {

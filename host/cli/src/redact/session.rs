@@ -13,7 +13,7 @@ use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
-use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted};
+use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted, findings};
 use crate::home;
 
 /// How lines are read.
@@ -89,13 +89,9 @@ impl JudgedBatch {
 
     /// Returns the redactions by line. A value in several pieces is one.
     fn findings(&self, file: &[u8]) -> Vec<FileFinding> {
-        let of = |draft: &Draft, whole: bool| {
-            let records = draft.redactions().filter(move |record| whole || !record.replacement.is_empty());
-            let finding = |record: &leafgate_tree::RedactionRecord| FileFinding {
-                place: FindingPlace::Line { line: self.line_of(draft.document(), file, record.node) },
-                label: record.label.to_string(),
-            };
-            records.map(finding).collect::<Vec<_>>()
+        let of = |draft: &Draft, rests| {
+            let line = |node| self.line_of(draft.document(), file, node);
+            findings(draft, rests, |node| FindingPlace::Line { line: line(node) })
         };
         [of(&self.seams, false), of(&self.draft, true)].concat()
     }

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use leafgate_trials::{Difference, Grade};
+use leafgate_trials::Difference;
 
-use super::RanTest;
+use super::{RanTest, TO_DO, word};
 
 /// Returns the whole file.
 pub(super) fn document(ran: &[RanTest<'_>]) -> String {
@@ -19,7 +19,7 @@ pub(super) fn document(ran: &[RanTest<'_>]) -> String {
 
 fn suite(ran: &[RanTest<'_>], out: &mut String) {
     let failures = ran.iter().filter(|ran| ran.outcome.fails()).count();
-    let skipped = ran.iter().filter(|ran| is_skipped(ran)).count();
+    let skipped = ran.iter().filter(|ran| word(&ran.outcome) == TO_DO).count();
     let file = escaped(ran.first().map_or("", |ran| ran.test.file()));
     // Writing to a string does not fail.
     let _ = writeln!(
@@ -31,10 +31,6 @@ fn suite(ran: &[RanTest<'_>], out: &mut String) {
     out.push_str("  </testsuite>\n");
 }
 
-fn is_skipped(ran: &RanTest<'_>) -> bool {
-    ran.outcome.todo && ran.outcome.grade != Grade::Right
-}
-
 fn case(ran: &RanTest<'_>, file: &str, out: &mut String) {
     let (name, seconds) = (escaped(ran.test.name()), ran.outcome.took.as_secs_f64());
     let _ = write!(
@@ -42,7 +38,7 @@ fn case(ran: &RanTest<'_>, file: &str, out: &mut String) {
         "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\" line=\"{}\" time=\"{seconds:.6}\"",
         ran.test.line()
     );
-    if is_skipped(ran) {
+    if word(&ran.outcome) == TO_DO {
         out.push_str("><skipped message=\"to do\"/></testcase>\n");
     } else if ran.outcome.fails() {
         let places: Vec<&str> = ran.outcome.differences.iter().map(|it| it.at.as_str()).collect();

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_policy::Policy;
+use leafgate_review::rows::Row;
 use leafgate_trials::{Difference, Grade, RuleTest, RuleTests, TestOutcome, TestSnapshot, WrittenFile};
 use serde::Serialize;
 
@@ -88,28 +89,22 @@ fn print(ran: &[RanTest<'_>], printer: &mut Printer) -> io::Result<()> {
     for RanTest { test, outcome } in ran {
         if file != test.file() {
             file = test.file();
-            printer.text(Style::Strong, file)?;
-            printer.line("")?;
+            printer.rows(&[Row::of(file, Style::Strong)])?;
         }
         print_outcome(test, outcome, printer)?;
     }
-    let count = |what: &str, counts: &dyn Fn(&TestOutcome) -> bool| {
-        let count = ran.iter().filter(|ran| counts(&ran.outcome)).count();
-        (count > 0).then(|| format!("{count} {what}"))
-    };
-    let graded = |grade: Grade| {
-        move |outcome: &TestOutcome| outcome.grade == grade && (grade == Grade::Right || !outcome.todo)
-    };
-    let known = |outcome: &TestOutcome| outcome.todo && outcome.grade != Grade::Right;
-    let counts = [
-        count("right", &graded(Grade::Right)),
-        count("noisy", &graded(Grade::Noisy)),
-        count("missing", &graded(Grade::Missing)),
-        count("wrong", &graded(Grade::Wrong)),
-        count("to do", &known),
-    ];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    printer.line(&format!("{}: {}", counted(ran.len(), "test"), counts.join(", ")))
+    let graded = Grade::ALL.iter().map(|grade| grade.name()).chain([TO_DO]);
+    let counts = graded.map(|word| (ran.iter().filter(|ran| self::word(&ran.outcome) == word).count(), word));
+    let counts = counts.filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    printer.line(&format!("{}: {}", counted(ran.len(), "test"), counts.collect::<Vec<_>>().join(", ")))
+}
+
+/// The word for a test that fails as is known.
+const TO_DO: &str = "to do";
+
+/// Returns an outcome in a word.
+fn word(outcome: &TestOutcome) -> &'static str {
+    if outcome.todo && outcome.grade != Grade::Right { TO_DO } else { outcome.grade.name() }
 }
 
 fn print_outcome(test: &RuleTest, outcome: &TestOutcome, printer: &mut Printer) -> io::Result<()> {
@@ -118,21 +113,16 @@ fn print_outcome(test: &RuleTest, outcome: &TestOutcome, printer: &mut Printer) 
         (_, true) => Style::Dim,
         _ => Style::Deleted,
     };
-    let word = if outcome.todo && outcome.grade != Grade::Right { "to do" } else { outcome.grade.name() };
-    printer.text(style, &format!("  {word:<8}"))?;
-    printer.text(Style::Plain, &format!(" {}", test.name()))?;
-    if outcome.grade == Grade::Right {
-        if outcome.todo {
-            printer.text(Style::Dim, "  (it is right: take `todo` away)")?;
-        }
-        return printer.line("");
-    }
-    printer.text(Style::Dim, &format!("  line {}", test.line()))?;
-    printer.line("")?;
-    if outcome.todo {
-        return Ok(());
-    }
-    outcome.differences.iter().try_for_each(|difference| print_difference(difference, printer))
+    let rest = match (outcome.grade, outcome.todo) {
+        (Grade::Right, true) => "  (it is right: take `todo` away)".to_owned(),
+        (Grade::Right, false) => String::new(),
+        _ => format!("  line {}", test.line()),
+    };
+    let row =
+        Row::of(&format!("  {:<8}", word(outcome)), style).and(&format!(" {}", test.name()), Style::Plain);
+    printer.rows(&[row.and(&rest, Style::Dim)])?;
+    let told = outcome.differences.iter().filter(|_| outcome.fails());
+    told.into_iter().try_for_each(|difference| print_difference(difference, printer))
 }
 
 fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Result<()> {

@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
-use leafgate_admin::{OnDrift, SavedScope};
+use leafgate_admin::SavedScope;
 use leafgate_folder::Stamp;
 use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key};
 use leafgate_saved::{GuardKey, SavedEdit, SavedFile, SavedFileError, ScopeEdits};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::trust::{self, TrustStanding};
@@ -163,14 +162,13 @@ impl SavedFolder {
         let path = self.folder.join(SETTINGS_FILE);
         let unusable = |what: &str| format!("the settings of saved edits, {}, {what}", path.display());
         let Some(text) = read_private(&path)? else { return Ok(SavedSettings::default()) };
-        let raw: RawSettings =
+        let settings: SavedSettings =
             toml::from_str(&text).map_err(|_| unusable("cannot be used: remove the file"))?;
-        let scope = raw.scope;
-        if matches!(scope, SavedScope::Project) {
+        if matches!(settings.scope, SavedScope::Project) {
             return Err(unusable("name the scope `project`, which is never written: remove the file"));
         }
-        let preview_limit = raw.preview_limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end());
-        Ok(SavedSettings { scope, preview_limit, on_drift: raw.on_drift })
+        let preview_limit = settings.preview_limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end());
+        Ok(SavedSettings { preview_limit, ..settings })
     }
 
     /// Changes a file under the lock that all who write have. Returns what `change` returns.
@@ -241,21 +239,10 @@ impl SavedStore for SavedFolder {
     }
 
     fn set(&self, settings: SavedSettings) -> io::Result<()> {
-        let SavedSettings { scope, preview_limit, on_drift } = settings;
-        let text =
-            toml::to_string(&RawSettings { scope, preview_limit, on_drift }).map_err(io::Error::other)?;
+        let text = toml::to_string(&settings).map_err(io::Error::other)?;
         let _lock = self.lock()?;
         private::write(&self.folder, SETTINGS_FILE, text.as_bytes())
     }
-}
-
-/// The settings as the file spells them.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawSettings {
-    scope: SavedScope,
-    preview_limit: usize,
-    on_drift: OnDrift,
 }
 
 /// Reads one of the user's own files; `None` where there is none.

@@ -7,20 +7,20 @@ pub(crate) mod trust;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use leafgate_admin::{
     ApiError, ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedDiff, SavedEditView,
     SavedList, SavedScope, SetSaved,
 };
-use leafgate_gate::{SavedFiles, SavedStore, saved_views};
+use leafgate_gate::{SavedStore, saved_views};
+use leafgate_review::rows::Row;
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
 use crate::ask;
 use crate::exit::Exit;
-use crate::options::{SavedCommand, SavedGateArgs, SetSavedArgs};
+use crate::options::{CaptureArgs, RemoveArgs, SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::print::{Printer, Style};
 use crate::table::Cell;
 use crate::{runtime, words};
@@ -30,7 +30,38 @@ pub(crate) fn run(
     command: &SavedCommand,
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
-    Caller { source: SavedSource::find(args)?, printer }.run(command)
+    let source = SavedSource::find(args)?;
+    match (command, &source) {
+        (SavedCommand::List, SavedSource::Gate(gate)) => {
+            printer.show(&gate.view::<SavedList>("")?, print_list)
+        }
+        (SavedCommand::List, SavedSource::Files(folder)) => list(folder, printer),
+        (SavedCommand::Show { id }, SavedSource::Gate(gate)) => printer.show(&gate.view(id)?, print_edit),
+        (SavedCommand::Show { id }, SavedSource::Files(folder)) => {
+            let edit = saved_views(&folder.read()).into_iter().find(|edit| edit.id == *id);
+            printer.show(&edit.ok_or_else(|| unknown(id))?, print_edit)
+        }
+        (SavedCommand::Diff { id }, _) => printer.show(&source.gate()?.view::<SavedDiff>(id)?, print_diff),
+        (SavedCommand::Remove(RemoveArgs { id: Some(id), .. }), SavedSource::Gate(gate)) => {
+            printer.show(&gate.remove_saved(id)?, print_list)
+        }
+        (SavedCommand::Remove(RemoveArgs { id: Some(id), .. }), SavedSource::Files(folder)) => {
+            match folder.remove(id)? {
+                true => list(folder, printer),
+                false => Err(unknown(id).into()),
+            }
+        }
+        (SavedCommand::Remove(RemoveArgs { scope, yes, .. }), _) => {
+            let which = scope.map_or("the scope in which edits are saved", SavedScope::name);
+            ask::for_yes(&format!("Remove all saved edits of {which}?"), *yes, printer)?;
+            clear(&source, *scope, printer)
+        }
+        (SavedCommand::Capture(args), _) => capture(source.gate()?, args, printer),
+        (SavedCommand::Set(SetSavedArgs { scope, preview_limit, on_drift }), _) => {
+            let set = SetSaved { scope: *scope, preview_limit: *preview_limit, on_drift: *on_drift };
+            printer.show(&source.gate()?.command("", &set)?, print_list)
+        }
+    }
 }
 
 /// Where saved edits are looked up.
@@ -56,111 +87,45 @@ impl SavedSource {
         match self {
             SavedSource::Gate(gate) => Ok(gate),
             SavedSource::Files(_) => {
-                anyhow::bail!("no gate runs that could do this: start one with `leafgate run`")
+                bail!("no gate runs that could do this: start one with `leafgate run`")
             }
         }
     }
 }
 
-struct Caller<'a> {
-    source: SavedSource,
-    printer: &'a mut Printer,
+fn list(folder: &SavedFolder, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let files = folder.read();
+    let shown = FilesShown { edits: &saved_views(&files), problems: &files.problems };
+    printer.show(&shown, |shown, printer| {
+        printer.error_line("no gate runs: these are the saved edits on disk");
+        print_edits(shown.edits, shown.problems, printer)
+    })
 }
 
-impl Caller<'_> {
-    fn run(&mut self, command: &SavedCommand) -> anyhow::Result<Exit> {
-        match command {
-            SavedCommand::List => self.list(),
-            SavedCommand::Show { id } => self.show(id),
-            SavedCommand::Diff { id } => {
-                self.printer.show(&self.source.gate()?.view::<SavedDiff>(id)?, print_diff)
-            }
-            SavedCommand::Remove(remove) => match (&remove.id, remove.scope) {
-                (Some(id), _) => self.remove(id),
-                (None, scope) => {
-                    let which = scope.map_or("the scope in which edits are saved", SavedScope::name);
-                    ask::for_yes(&format!("Remove all saved edits of {which}?"), remove.yes, self.printer)?;
-                    self.clear(scope)
-                }
-            },
-            SavedCommand::Capture(capture) => {
-                let command = CaptureTurn {
-                    scope: capture.scope,
-                    on_drift: capture.on_drift,
-                    export: capture.export.is_some(),
-                };
-                self.capture(capture.turn.as_deref(), &command, capture.export.as_deref())
-            }
-            SavedCommand::Set(set) => {
-                let SetSavedArgs { scope, preview_limit, on_drift } = *set;
-                let list = self.source.gate()?.command("", &SetSaved { scope, preview_limit, on_drift })?;
-                self.printer.show(&list, print_list)
-            }
+fn clear(source: &SavedSource, scope: Option<SavedScope>, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let folder = match source {
+        SavedSource::Gate(gate) => {
+            return printer.show(&gate.command("", &ClearSaved { scope })?, print_list);
         }
+        SavedSource::Files(folder) => folder,
+    };
+    match scope {
+        Some(scope @ (SavedScope::Workspace | SavedScope::Global)) => folder.clear(scope)?,
+        _ => bail!("no gate runs: on disk are edits of --scope workspace and global"),
     }
+    list(folder, printer)
+}
 
-    fn list(&mut self) -> anyhow::Result<Exit> {
-        let files = match &self.source {
-            SavedSource::Gate(gate) => return self.printer.show(&gate.view::<SavedList>("")?, print_list),
-            SavedSource::Files(folder) => folder.read(),
-        };
-        let shown = FilesShown { edits: &saved_views(&files), problems: &files.problems };
-        self.printer.show(&shown, |shown, printer| {
-            printer.error_line("no gate runs: these are the saved edits on disk");
-            print_edits(shown.edits, shown.problems, printer)
-        })
+fn capture(gate: &AdminClient, args: &CaptureArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let CaptureArgs { turn, scope, on_drift, export } = args;
+    let Some(turn) = turn else { return printer.show(&gate.command("", &ArmCapture {})?, print_list) };
+    let command = CaptureTurn { scope: *scope, on_drift: *on_drift, export: export.is_some() };
+    let captured = gate.command(turn, &command)?;
+    if let (Some(path), Some(file)) = (export, &captured.file) {
+        let written = File::create_new(path).and_then(|mut new| new.write_all(file.expose().as_bytes()));
+        written.with_context(|| format!("cannot write the new file {}", path.display()))?;
     }
-
-    fn show(&mut self, id: &str) -> anyhow::Result<Exit> {
-        let edit = match &self.source {
-            SavedSource::Gate(gate) => gate.view(id)?,
-            SavedSource::Files(folder) => named(&folder.read(), id)?,
-        };
-        self.printer.show(&edit, print_edit)
-    }
-
-    fn remove(&mut self, id: &str) -> anyhow::Result<Exit> {
-        match &self.source {
-            SavedSource::Gate(gate) => self.printer.show(&gate.remove_saved(id)?, print_list),
-            SavedSource::Files(folder) => match folder.remove(id)? {
-                true => self.list(),
-                false => Err(unknown(id).into()),
-            },
-        }
-    }
-
-    fn clear(&mut self, scope: Option<SavedScope>) -> anyhow::Result<Exit> {
-        match &self.source {
-            SavedSource::Gate(gate) => {
-                self.printer.show(&gate.command("", &ClearSaved { scope })?, print_list)
-            }
-            SavedSource::Files(folder) => {
-                match scope {
-                    Some(scope @ (SavedScope::Workspace | SavedScope::Global)) => folder.clear(scope)?,
-                    _ => anyhow::bail!("no gate runs: on disk are edits of --scope workspace and global"),
-                }
-                self.list()
-            }
-        }
-    }
-
-    fn capture(
-        &mut self,
-        turn: Option<&str>,
-        command: &CaptureTurn,
-        export: Option<&Path>,
-    ) -> anyhow::Result<Exit> {
-        let gate = self.source.gate()?;
-        let Some(turn) = turn else {
-            return self.printer.show(&gate.command("", &ArmCapture {})?, print_list);
-        };
-        let captured = gate.command(turn, command)?;
-        if let (Some(path), Some(file)) = (export, &captured.file) {
-            let written = File::create_new(path).and_then(|mut new| new.write_all(file.expose().as_bytes()));
-            written.with_context(|| format!("cannot write the new file {}", path.display()))?;
-        }
-        self.printer.show(&captured, tell)
-    }
+    printer.show(&captured, tell)
 }
 
 fn print_list(list: &SavedList, printer: &mut Printer) -> io::Result<()> {
@@ -206,9 +171,8 @@ fn print_edit(edit: &SavedEditView, printer: &mut Printer) -> io::Result<()> {
 }
 
 fn print_diff(diff: &SavedDiff, printer: &mut Printer) -> io::Result<()> {
-    printer.text(Style::Strong, &diff.edit.title)?;
-    printer.inline(Style::Dim, &format!("  {} {}", diff.edit.action, diff.edit.path), 0)?;
-    printer.line("")?;
+    let what = format!("  {} {}", diff.edit.action, diff.edit.path);
+    printer.rows(&[Row::of(&diff.edit.title, Style::Strong).and(&what, Style::Dim)])?;
     match (&diff.before, &diff.after) {
         (Some(before), Some(after)) => words::print(before.expose(), after.expose(), printer)?,
         (None, Some(after)) => printer.text(Style::Added, &format!("  {{+{}+}}\n", after.expose()))?,
@@ -246,10 +210,6 @@ struct FilesShown<'a> {
     edits: &'a [SavedEditView],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     problems: &'a [String],
-}
-
-fn named(files: &SavedFiles, id: &str) -> Result<SavedEditView, ApiError> {
-    saved_views(files).into_iter().find(|edit| edit.id == id).ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> ApiError {

@@ -70,22 +70,21 @@ pub(super) fn standing(data: &Path, folder: &Path) -> anyhow::Result<TrustStandi
     }
     let text = read_text(&path).map_err(|error| anyhow!(error))?;
     let trusted = Trusted::read(data)?;
-    let Some(known) = trusted.folders.iter().find(|known| known.path == folder) else {
-        return Ok(TrustStanding::Untrusted(format!(
-            "{} is not trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
-            path.display(),
-            folder.display()
-        )));
+    let why = match trusted.folders.iter().find(|known| known.path == folder) {
+        Some(known) if known.sha256 == digest(&text) => {
+            let file = SavedFile::parse(&text);
+            return Ok(TrustStanding::Trusted(
+                file.with_context(|| format!("{} cannot be used", path.display()))?,
+            ));
+        }
+        Some(_) => "has changed since it was trusted",
+        None => "is not trusted",
     };
-    if known.sha256 != digest(&text) {
-        return Ok(TrustStanding::Untrusted(format!(
-            "{} has changed since it was trusted, so its edits are not used: look at it, then run `leafgate trust {}`",
-            path.display(),
-            folder.display()
-        )));
-    }
-    let file = SavedFile::parse(&text).with_context(|| format!("{} cannot be used", path.display()))?;
-    Ok(TrustStanding::Trusted(file))
+    Ok(TrustStanding::Untrusted(format!(
+        "{} {why}, so its edits are not used: look at it, then run `leafgate trust {}`",
+        path.display(),
+        folder.display()
+    )))
 }
 
 fn digest(text: &str) -> String {

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::request;
+
 /// A NUL this near to its beginning says that a file is no text, as `grep` and `git` judge.
 const LOOKED_AT: u64 = 8 << 10;
 
@@ -28,9 +30,9 @@ impl ScanFiles {
     pub(super) fn next_text(&mut self) -> Option<(String, Box<dyn Read>)> {
         while let Some((path, named)) = self.waiting.pop() {
             match self.open(&path, named) {
-                Ok(Some(text)) => return Some((name(&path), text)),
+                Ok(Some(text)) => return Some((request::name(Some(&path)), text)),
                 Ok(None) => {}
-                Err(error) => self.fails(&name(&path), &error),
+                Err(error) => self.fails(&request::name(Some(&path)), &error),
             }
         }
         None
@@ -42,7 +44,7 @@ impl ScanFiles {
     }
 
     fn open(&mut self, path: &Path, named: bool) -> io::Result<Option<Box<dyn Read>>> {
-        if named && is_standard_input(path) {
+        if named && path == Path::new("-") {
             return Ok(Some(Box::new(io::stdin().lock())));
         }
         let kind = if named { fs::metadata(path)? } else { fs::symlink_metadata(path)? };
@@ -71,16 +73,5 @@ impl ScanFiles {
         entries.sort_unstable_by(|a, b| b.cmp(a));
         self.waiting.extend(entries.into_iter().map(|path| (path, false)));
         Ok(())
-    }
-}
-
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-fn name(path: &Path) -> String {
-    match is_standard_input(path) {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
     }
 }

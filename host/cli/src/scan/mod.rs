@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use leafgate_detect::{DetectorInfo, Engine, Finding, Input, KnownValues, UnknownDetector, pack_of};
+use leafgate_review::rows::Row;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -149,10 +150,10 @@ impl Scanned {
     fn print(&self, printer: &mut Printer) -> std::io::Result<()> {
         for found in &self.findings {
             let place = &found.place;
-            printer.inline(Style::Edited, &format!("{}:{}:{}", found.file, place.line, place.column), 0)?;
             let published = if found.published { ", a published example" } else { "" };
-            printer
-                .line(&format!(": {} {} ({}{published})", found.label, found.detector, found.confidence))?;
+            let what = format!(": {} {} ({}{published})", found.label, found.detector, found.confidence);
+            let place = format!("{}:{}:{}", found.file, place.line, place.column);
+            printer.rows(&[Row::of(&place, Style::Edited).and(&what, Style::Plain)])?;
         }
         Ok(())
     }

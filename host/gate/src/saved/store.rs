@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use leafgate_admin::{OnDrift, SavedScope};
 use leafgate_saved::{SavedEdit, ScopeEdits};
+use serde::{Deserialize, Serialize};
 
 /// How many sections a capture may show first.
 pub const PREVIEW_LIMITS: RangeInclusive<usize> = 1..=10;
 
 /// How edits are saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SavedSettings {
     /// Where captured edits are saved.
     pub scope: SavedScope,

@@ -6,13 +6,15 @@
 //! [`announcement`] is what its caller prints of a turn that comes.
 //! The end of the input leaves every turn waiting.
 
-mod command;
+mod help;
 
 use std::io::{self, BufRead, Write};
 
-use leafgate_admin::{EditCommand, Event, LeafView, SectionView, ShownText, TurnMode, TurnView};
+use leafgate_admin::{
+    EditCommand, Event, LeafView, SavedScope, SectionView, SetSaved, ShownText, TurnMode, TurnView,
+};
 
-use self::command::{HELP, LineCommand, PartNumber, SavedOrder};
+use self::help::{HELP, usage};
 use crate::api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use crate::choice;
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
@@ -23,6 +25,12 @@ use crate::screen::farewell;
 
 /// Cells of a line that stands for a longer text. `open` prints it in full.
 const CELLS: usize = 160;
+
+/// Why nothing can be done to a turn.
+const NO_TURN: &str = "no turn is open: `show 1` opens the first of the list";
+
+/// Why a text is not used.
+const CUT_OFF: &str = "the input ended before the line with a single dot: nothing was changed";
 
 /// Runs until `quit` or the end of the input. `prompt` is written before each command, `""` for
 /// pipes.
@@ -41,21 +49,11 @@ pub fn run(
         write!(plain.output, "{}", printer::line(prompt))?;
         plain.output.flush()?;
         let Some(line) = read_line(input)? else { break };
-        match LineCommand::parse(&line) {
-            Ok(None) => {}
-            Ok(Some(LineCommand::Quit)) => break,
-            Ok(Some(LineCommand::Edit(target))) => plain.edit(target, input)?,
-            Ok(Some(LineCommand::Insert(before))) => plain.insert(before, input)?,
-            Ok(Some(command)) => plain.obey(command)?,
-            Err(error) => {
-                plain.refuse(&error.to_string())?;
-                // The lines behind a malformed `edit` or `insert` are its text, and none of them may
-                // count as a command.
-                if matches!(line.split_whitespace().next(), Some("edit" | "insert")) {
-                    read_text(input)?;
-                    plain.refuse("the text up to the line with a single dot was not used")?;
-                }
-            }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            [] => {}
+            ["quit"] => break,
+            [word, rest @ ..] => plain.obey(word, rest, input)?,
         }
     }
     plain.leave()
@@ -84,64 +82,69 @@ struct Plain<'a> {
 impl Plain<'_> {
     fn start(&mut self) -> io::Result<()> {
         self.act(ApiCall::Pending)?;
-        match self.model.turns() {
+        match self.model.turns.as_slice() {
             [only] => {
                 let id = only.id.clone();
-                self.show(Some(id))
+                self.show(Some(&id))
             }
             _ => self.list(),
         }
     }
 
-    fn obey(&mut self, command: LineCommand) -> io::Result<()> {
-        match command {
-            LineCommand::List => {
+    fn obey(&mut self, word: &str, rest: &[&str], input: &mut dyn BufRead) -> io::Result<()> {
+        if let Some(edit) = edit_of(word, rest) {
+            return self.change(edit);
+        }
+        // What such an action means is its notice.
+        if let Some(action) = action_of(word, rest) {
+            return self.act(action).map(drop);
+        }
+        match (word, rest) {
+            ("list", []) => {
                 self.act(ApiCall::Pending)?;
                 self.list()
             }
-            LineCommand::Show(name) => self.show_named(name),
-            LineCommand::Open(target) => self.open(target),
-            LineCommand::Delete(at) => self.section_command(at, |section| EditCommand::Delete { section }),
-            LineCommand::Restore(at) => self.section_command(at, |section| EditCommand::Restore { section }),
-            LineCommand::Release(redaction) => self.change(EditCommand::Release { redaction }),
-            LineCommand::Except { redaction, until, reason } => {
-                // What it means is the notice of that action.
-                self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })).map(drop)
+            ("show", []) => self.show(None),
+            ("show", ["all"]) => self.print_all(),
+            ("show", [name]) => self.show_named(name),
+            ("open", [part]) => self.open(part),
+            ("edit", [leaf]) if leaf.contains('.') => self.edit(leaf, input),
+            ("insert", [before]) => self.insert(before, input),
+            ("edit" | "insert", _) => {
+                self.refuse(&usage(word))?;
+                // The lines behind it are its text, and none of them may count as a command.
+                read_text(input)?;
+                self.refuse("the text up to the line with a single dot was not used")
             }
-            LineCommand::Undo => self.change(EditCommand::Undo),
-            LineCommand::Redo => self.change(EditCommand::Redo),
-            LineCommand::Reset => self.change(EditCommand::Reset),
-            LineCommand::Diff => self.print_after(TurnCall::Diff, |model| model.diff().map(rows::diff_rows)),
-            LineCommand::Payload => self.print_after(TurnCall::Payload, |model| {
-                model.payload().map(|payload| rows::payload_text(payload, printer::BLOCK_BYTES))
+            ("delete", [at]) => self.section_command(at, |section| EditCommand::Delete { section }),
+            ("restore", [at]) => self.section_command(at, |section| EditCommand::Restore { section }),
+            ("pin", sections) => self.pin(sections),
+            ("diff", []) => {
+                self.print_after(TurnCall::Diff, |model| model.diff.as_ref().map(rows::diff_rows))
+            }
+            ("payload", []) => self.print_after(TurnCall::Payload, |model| {
+                model.payload.as_ref().map(|payload| rows::payload_text(payload, printer::BLOCK_BYTES))
             }),
-            LineCommand::Metadata => self.metadata(),
-            // What was saved is the notice of that action.
-            LineCommand::Save(scope) => self.act(TurnCall::Save { scope }).map(drop),
-            LineCommand::Saved(command) => self.saved(command),
-            LineCommand::Capture => self.act(ApiCall::CaptureNext).map(drop),
-            LineCommand::Agents => self.print_after(ApiCall::Subagents, |model| {
-                model.subagents().map(|listed| rows::subagent_rows(listed, usize::MAX))
-            }),
-            LineCommand::Why => match self.model.turn().map(rows::why_rows) {
+            ("metadata", []) => self.metadata(),
+            ("why", []) => match self.model.turn().map(rows::why_rows) {
                 Some(rows) => self.print(rows),
-                None => self.refuse("no turn is open: `show 1` opens the first of the list"),
+                None => self.refuse(NO_TURN),
             },
-            LineCommand::Pin(sections) => self.pin(&sections),
-            LineCommand::Mode(mode) => self.mode(mode),
-            LineCommand::Sessions => {
-                self.act(ApiCall::Sessions)?;
-                self.sessions()
+            ("agents", []) => self.print_after(ApiCall::Subagents, |model| {
+                model.subagents.as_ref().map(|listed| rows::subagent_rows(listed, usize::MAX))
+            }),
+            ("saved", rest) => self.saved(rest),
+            ("mode", []) => {
+                self.print_after(ApiCall::Mode, |model| Some(vec![rows::mode_row(model.mode.as_ref()?)]))
             }
-            LineCommand::Select(number) => self.select(number),
-            LineCommand::Follow(follow) => match self.act(ApiCall::Follow { follow })? {
-                true => self.sessions(),
-                false => Ok(()),
-            },
-            LineCommand::Resume => self.resume(),
-            LineCommand::Cancel => self.act(TurnCall::Cancel).map(drop),
-            LineCommand::Help => self.print(HELP.iter().map(|line| Row::of(line, RowStyle::Plain))),
-            LineCommand::Edit(_) | LineCommand::Insert(_) | LineCommand::Quit => Ok(()),
+            ("sessions", []) => self.sessions_after(ApiCall::Sessions),
+            ("select", [number]) => self.select(number),
+            ("follow", [follow @ ("on" | "off")]) => {
+                self.sessions_after(ApiCall::Follow { follow: *follow == "on" })
+            }
+            ("resume", []) => self.resume(),
+            ("help", []) => self.print(HELP.iter().map(|line| Row::of(line, RowStyle::Plain))),
+            _ => self.refuse(&usage(word)),
         }
     }
 
@@ -167,7 +170,7 @@ impl Plain<'_> {
                 effects.extend(self.model.update(ModelInput::Answer(call.run(self.desk))));
             }
         }
-        let Some(notice) = self.model.notice() else { return Ok(true) };
+        let Some(notice) = self.model.notice.as_ref() else { return Ok(true) };
         let word = match notice.level {
             Level::Done => "",
             Level::Warning => "warning: ",
@@ -186,44 +189,40 @@ impl Plain<'_> {
     }
 
     fn list(&mut self) -> io::Result<()> {
-        if self.model.turns().is_empty() {
+        if self.model.turns.is_empty() {
             return writeln!(self.output, "No turn waits.");
         }
         let listed: Vec<Row> =
-            self.model.turns().iter().map(rows::list_row).enumerate().map(numbered).collect();
+            self.model.turns.iter().map(rows::list_row).enumerate().map(numbered).collect();
         self.print(listed)
     }
 
-    fn show_named(&mut self, name: Option<String>) -> io::Result<()> {
-        let Some(name) = name else { return self.show(None) };
-        if name == "all" {
-            return self.print_all();
-        }
-        let turns = self.model.turns();
-        let by_number = name.parse().ok().and_then(|number: usize| turns.get(number.checked_sub(1)?));
+    fn show_named(&mut self, name: &str) -> io::Result<()> {
+        let turns = &self.model.turns;
+        let by_number = place(name).and_then(|at| turns.get(at));
         match by_number.or_else(|| turns.iter().find(|turn| turn.id == name)) {
             Some(turn) => {
                 let id = turn.id.clone();
-                self.show(Some(id))
+                self.show(Some(&id))
             }
             None => self.refuse(&format!("no turn `{name}`: `list` numbers those that wait")),
         }
     }
 
-    fn show(&mut self, id: Option<String>) -> io::Result<()> {
-        let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(&id).into());
+    fn show(&mut self, id: Option<&str>) -> io::Result<()> {
+        let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(id).into());
         // How many sections are shown first depends on the mode.
         if self.act(ApiCall::Mode)? && self.act(action)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {
         let Some(turn) = self.model.turn() else { return Ok(()) };
-        let outline = self.model.outline();
+        let outline = &self.model.outline;
         let mut out = rows::header_rows(turn);
-        for row in outline.rows() {
+        for row in &outline.rows {
             out.push(match *row {
                 OutlineRow::Group(at) => {
-                    let row = rows::group_row(turn, outline, &outline.groups()[at]);
+                    let row = rows::group_row(turn, outline, &outline.groups[at]);
                     row.and("  (show all)", RowStyle::Dim).cut(CELLS)
                 }
                 OutlineRow::Section(at) => numbered_section(turn, outline, at),
@@ -235,54 +234,49 @@ impl Plain<'_> {
     /// Prints every section of the turn.
     fn print_all(&mut self) -> io::Result<()> {
         let Some(turn) = self.model.turn() else {
-            return self.refuse("no turn is open: `show 1` opens the first of the list");
+            return self.refuse(NO_TURN);
         };
-        let outline = self.model.outline();
+        let outline = &self.model.outline;
         let order = outline.order().into_iter();
         let out: Vec<_> = order.map(|at| numbered_section(turn, outline, at)).collect();
         self.print(out)
     }
 
-    fn open(&mut self, target: PartNumber) -> io::Result<()> {
-        let out = match self.find(target) {
-            Ok(FoundPart { section, leaf: None, turn }) => leaf_rows(turn, section, target.section),
-            Ok(FoundPart { leaf: Some(leaf), .. }) => {
-                let mut out = rows::leaf_text(leaf, printer::BLOCK_BYTES);
-                out.extend(rows::redaction_rows(leaf));
-                out
-            }
-            Err(error) => return self.refuse(&error),
+    fn open(&mut self, part: &str) -> io::Result<()> {
+        let rows = match part.contains('.') {
+            true => self.leaf(part).map(|leaf| {
+                let mut rows = rows::leaf_text(leaf, printer::BLOCK_BYTES);
+                rows.extend(rows::redaction_rows(leaf));
+                rows
+            }),
+            false => self.section(part).map(|(turn, at)| leaf_rows(turn, &turn.sections[at], at + 1)),
         };
-        self.print(out)
+        match rows {
+            Ok(rows) => self.print(rows),
+            Err(error) => self.refuse(&error),
+        }
     }
 
-    fn edit(&mut self, target: PartNumber, input: &mut dyn BufRead) -> io::Result<()> {
+    fn edit(&mut self, part: &str, input: &mut dyn BufRead) -> io::Result<()> {
         // The lines are read in any case: text for a missing leaf must not count as commands.
-        let Some(text) = read_text(input)? else {
-            return self.refuse("the input ended before the line with a single dot: nothing was changed");
-        };
-        let pointer = match self.find(target) {
-            Ok(FoundPart { leaf: Some(leaf), .. }) => leaf.pointer.clone(),
-            Ok(_) => return Ok(()),
+        let Some(text) = read_text(input)? else { return self.refuse(CUT_OFF) };
+        let pointer = match self.leaf(part) {
+            Ok(leaf) => leaf.pointer.clone(),
             Err(error) => return self.refuse(&error),
         };
         let done = self.act(TurnCall::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
-        if done { self.open(PartNumber { leaf: None, ..target }) } else { Ok(()) }
+        let section = part.split('.').next().unwrap_or(part);
+        if done { self.open(section) } else { Ok(()) }
     }
 
-    fn insert(&mut self, before: usize, input: &mut dyn BufRead) -> io::Result<()> {
-        let Some(text) = read_text(input)? else {
-            return self.refuse("the input ended before the line with a single dot: nothing was changed");
-        };
-        let text = ShownText::new(text);
-        self.section_command(before, |before| EditCommand::Insert { before, text: text.clone() })
+    fn insert(&mut self, before: &str, input: &mut dyn BufRead) -> io::Result<()> {
+        let Some(text) = read_text(input)? else { return self.refuse(CUT_OFF) };
+        self.section_command(before, |before| EditCommand::Insert { before, text: ShownText::new(text) })
     }
 
-    fn pin(&mut self, numbers: &[usize]) -> io::Result<()> {
-        let found = |&section: &usize| {
-            self.find(PartNumber { section, leaf: None }).map(|found| found.section.key.clone())
-        };
-        match numbers.iter().map(found).collect() {
+    fn pin(&mut self, numbers: &[&str]) -> io::Result<()> {
+        let key = |number: &&str| self.section(number).map(|(turn, at)| turn.sections[at].key.clone());
+        match numbers.iter().map(key).collect() {
             Ok(sections) => match self.act(TurnCall::Pin { sections })? {
                 true => self.print_turn(),
                 false => Ok(()),
@@ -291,63 +285,65 @@ impl Plain<'_> {
         }
     }
 
-    fn mode(&mut self, mode: Option<TurnMode>) -> io::Result<()> {
-        let Some(mode) = mode else {
-            self.act(ApiCall::Mode)?;
-            return self.print(self.model.mode().map(rows::mode_row));
-        };
-        // What is in force then is the notice of that action.
-        self.act(ApiCall::SetMode { mode }).map(drop)
-    }
-
     fn metadata(&mut self) -> io::Result<()> {
         if self.model.turn().is_some() && !self.act(TurnCall::Metadata)? {
             return Ok(());
         }
-        let rows = rows::metadata_rows(self.model.metadata());
+        let rows = rows::metadata_rows(self.model.metadata.as_ref());
         self.print(rows)
     }
 
-    fn sessions(&mut self) -> io::Result<()> {
-        let listed = self.model.sessions().sessions.iter().map(rows::session_row).enumerate().map(numbered);
-        let shown: Vec<Row> = listed.chain([rows::follow_row(self.model.sessions())]).collect();
-        self.print(shown)
+    fn sessions_after(&mut self, call: ApiCall) -> io::Result<()> {
+        self.print_after(call, |Model { sessions, .. }| {
+            let listed = sessions.sessions.iter().map(rows::session_row).enumerate().map(numbered);
+            Some(listed.chain([rows::follow_row(sessions)]).collect())
+        })
     }
 
-    fn saved(&mut self, command: SavedOrder) -> io::Result<()> {
-        let call = match command {
-            SavedOrder::List => ApiCall::Saved,
-            SavedOrder::Clear => ApiCall::ClearSaved,
-            SavedOrder::Set(set) => ApiCall::SetSaved(set),
+    fn saved(&mut self, order: &[&str]) -> io::Result<()> {
+        let call = match *order {
+            [] => Some(ApiCall::Saved),
+            ["clear"] => Some(ApiCall::ClearSaved),
             // The number is one of the list that was printed last.
-            SavedOrder::Remove(number) => {
-                match self.model.saved().and_then(|list| list.edits.get(number - 1)) {
-                    Some(edit) => ApiCall::RemoveSaved { id: edit.id.clone() },
+            ["remove", number] => {
+                let mut edits = self.model.saved.iter().flat_map(|list| &list.edits);
+                match place(number).and_then(|at| edits.nth(at)) {
+                    Some(edit) => Some(ApiCall::RemoveSaved { id: edit.id.clone() }),
                     None => return self.refuse("no saved edit has this number: `saved` lists them"),
                 }
             }
+            ["scope", name] => scope(name)
+                .map(|scope| ApiCall::SetSaved(SetSaved { scope: Some(scope), ..SetSaved::default() })),
+            ["sections", number] => {
+                let limit = number.parse().ok().filter(|limit| *limit > 0);
+                limit.map(|limit| {
+                    ApiCall::SetSaved(SetSaved { preview_limit: Some(limit), ..SetSaved::default() })
+                })
+            }
+            _ => None,
         };
+        let Some(call) = call else { return self.refuse(&usage("saved")) };
         self.print_after(call, |model| {
-            let list = model.saved()?;
+            let list = model.saved.as_ref()?;
             let edits = list.edits.iter().map(rows::saved_edit_row).enumerate().map(numbered);
             Some(rows::saved_head(list).into_iter().chain(edits).collect())
         })
     }
 
-    fn select(&mut self, number: usize) -> io::Result<()> {
-        let listed = &self.model.sessions().sessions;
-        match listed.get(number - 1).map(|session| session.id.clone()) {
-            Some(session) => match self.act(ApiCall::Select { session })? {
-                true => self.sessions(),
-                false => Ok(()),
-            },
+    fn select(&mut self, number: &str) -> io::Result<()> {
+        match place(number).and_then(|at| self.model.sessions.sessions.get(at)) {
+            Some(session) => self.sessions_after(ApiCall::Select { session: session.id.clone() }),
             None => self.refuse("no conversation has this number: `sessions` lists them"),
         }
     }
 
-    fn section_command(&mut self, at: usize, command: impl Fn(String) -> EditCommand) -> io::Result<()> {
-        let key = |found: FoundPart<'_>| choice::left_out_by(found.turn, at - 1).map(str::to_owned);
-        match self.find(PartNumber { section: at, leaf: None }).map(key) {
+    fn section_command(
+        &mut self,
+        number: &str,
+        command: impl FnOnce(String) -> EditCommand,
+    ) -> io::Result<()> {
+        let key = self.section(number).map(|(turn, at)| choice::left_out_by(turn, at).map(str::to_owned));
+        match key {
             Ok(key) => self.change(command(key.unwrap_or_default())),
             Err(error) => self.refuse(&error),
         }
@@ -359,7 +355,7 @@ impl Plain<'_> {
 
     fn resume(&mut self) -> io::Result<()> {
         let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
-            return self.refuse("no turn is open: `show 1` opens the first of the list");
+            return self.refuse(NO_TURN);
         };
         self.act(TurnCall::Resume { digest: digest.clone() })?;
         // A stale answer was followed by the present turn, which must be shown before it can be
@@ -370,26 +366,24 @@ impl Plain<'_> {
         }
     }
 
-    fn find(&self, target: PartNumber) -> Result<FoundPart<'_>, String> {
-        let Some(turn) = self.model.turn() else {
-            return Err("no turn is open: `show 1` opens the first of the list".to_owned());
+    /// Finds a section by its number, as it is printed.
+    fn section(&self, number: &str) -> Result<(&TurnView, usize), String> {
+        let turn = self.model.turn().ok_or(NO_TURN)?;
+        let found = place(number).filter(|at| *at < turn.sections.len());
+        let none = || format!("no section {number}: they run from 1 to {}", turn.sections.len());
+        found.map(|at| (turn, at)).ok_or_else(none)
+    }
+
+    /// Finds a leaf by the number of its section and its own, like `3.2`.
+    fn leaf(&self, numbers: &str) -> Result<&LeafView, String> {
+        let (section, number) = numbers.split_once('.').unwrap_or((numbers, ""));
+        let (turn, at) = self.section(section)?;
+        let leaves = &turn.sections[at].leaves;
+        let none = || match leaves.len() {
+            0 => format!("section {section} has no leaves of its own: see the sections inside it"),
+            last => format!("no leaf {number} in section {section}: they run from 1 to {last}"),
         };
-        let Some(section) = turn.sections.get(target.section - 1) else {
-            return Err(format!("no section {}: they run from 1 to {}", target.section, turn.sections.len()));
-        };
-        let Some(number) = target.leaf else { return Ok(FoundPart { turn, section, leaf: None }) };
-        match section.leaves.get(number - 1) {
-            Some(leaf) => Ok(FoundPart { turn, section, leaf: Some(leaf) }),
-            None if section.leaves.is_empty() => Err(format!(
-                "section {} has no leaves of its own: see the sections inside it",
-                target.section
-            )),
-            None => Err(format!(
-                "no leaf {number} in section {}: they run from 1 to {}",
-                target.section,
-                section.leaves.len()
-            )),
-        }
+        place(number).and_then(|at| leaves.get(at)).ok_or_else(none)
     }
 
     fn leave(&mut self) -> io::Result<()> {
@@ -405,10 +399,42 @@ impl Plain<'_> {
     }
 }
 
-struct FoundPart<'m> {
-    turn: &'m TurnView,
-    section: &'m SectionView,
-    leaf: Option<&'m LeafView>,
+/// Returns the edit that a line asks for, where it names no section and no text.
+fn edit_of(word: &str, rest: &[&str]) -> Option<EditCommand> {
+    match (word, rest) {
+        ("undo", []) => Some(EditCommand::Undo),
+        ("redo", []) => Some(EditCommand::Redo),
+        ("reset", []) => Some(EditCommand::Reset),
+        ("release", [number]) => Some(EditCommand::Release { redaction: number.parse().ok()? }),
+        _ => None,
+    }
+}
+
+/// Returns the action that a line asks for, where nothing is printed of it but its notice.
+fn action_of(word: &str, rest: &[&str]) -> Option<PersonAction> {
+    match (word, rest) {
+        ("except", [number, until, why, more @ ..]) => {
+            let reason = more.iter().fold((*why).to_owned(), |reason, word| reason + " " + word);
+            let (redaction, until) = (number.parse().ok()?, (*until).to_owned());
+            Some(TurnCall::Except(ExceptionDraft { redaction, reason, until }).into())
+        }
+        ("save", [name]) => Some(TurnCall::Save { scope: scope(name)? }.into()),
+        ("capture", []) => Some(ApiCall::CaptureNext.into()),
+        ("mode", [name]) => Some(ApiCall::SetMode { mode: TurnMode::from_name(name)? }.into()),
+        ("cancel", []) => Some(TurnCall::Cancel.into()),
+        _ => None,
+    }
+}
+
+/// Returns a scope that a person may save edits for.
+fn scope(name: &str) -> Option<SavedScope> {
+    let scopes = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];
+    scopes.into_iter().find(|scope| scope.name() == name)
+}
+
+/// Returns the place of what is printed with a number.
+fn place(number: &str) -> Option<usize> {
+    number.parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// A row of a list, from which a command takes its number.

@@ -47,7 +47,7 @@ impl Screen {
         if let Some(question) = &self.question {
             return self.question_row(question);
         }
-        let Some(notice) = self.model.notice() else { return Row::default() };
+        let Some(notice) = self.model.notice.as_ref() else { return Row::default() };
         match notice.level {
             Level::Done => Row::of(&notice.text, RowStyle::Plain),
             Level::Warning => Row::of("! ", RowStyle::Warning).and(&notice.text, RowStyle::Warning),
@@ -57,7 +57,7 @@ impl Screen {
 
     /// Returns whether an exception is being typed, and nothing is to be read or answered first.
     fn shows_exception(&self) -> bool {
-        self.excepting.is_some() && self.question.is_none() && self.model.notice().is_none()
+        self.excepting.is_some() && self.question.is_none() && self.model.notice.is_none()
     }
 
     fn question_row(&self, question: &ScreenQuestion) -> Row {
@@ -74,7 +74,7 @@ impl Screen {
                 format!("Release {what}? The value leaves, with this request alone.  y/n")
             }
             (ScreenQuestion::ClearSaved, _) => {
-                let scope = self.model.saved().map_or("this scope", |list| list.status.scope.label());
+                let scope = self.model.saved.as_ref().map_or("this scope", |list| list.status.scope.label());
                 format!("Remove all saved edits of {scope}? Later turns then come as they are.  y/n")
             }
             (ScreenQuestion::Save, _) => {
@@ -100,7 +100,7 @@ impl Screen {
         }
         match self
             .model
-            .turns()
+            .turns
             .iter()
             .filter(|other| turn.is_none_or(|turn| turn.summary.id != other.id))
             .count()
@@ -119,8 +119,11 @@ impl Screen {
 
     /// Returns the mode in force, for the line above the page of a turn.
     fn mode_text(&self) -> String {
-        let mode =
-            self.model.mode().filter(|_| self.place().view == PageView::Turn && self.editing.is_none());
+        let mode = self
+            .model
+            .mode
+            .as_ref()
+            .filter(|_| self.place().view == PageView::Turn && self.editing.is_none());
         let Some(mode) = mode else { return String::new() };
         let auto = match mode.auto {
             Some(AutoState::Capturing) => ": capturing",

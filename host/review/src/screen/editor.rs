@@ -15,6 +15,23 @@ pub struct TextEditor {
     at: usize,
 }
 
+/// A place beside the cursor. A mark goes with its letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorStep {
+    /// Before the character before it.
+    Left,
+    /// Behind the character behind it.
+    Right,
+    /// The start of the word before it.
+    WordLeft,
+    /// The end of the word behind it.
+    WordRight,
+    /// The start of its line.
+    LineStart,
+    /// The end of its line.
+    LineEnd,
+}
+
 /// One row of the box: a stretch of the text and its printed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EditorLine {
@@ -43,71 +60,23 @@ impl TextEditor {
         self.at += text.len();
     }
 
-    /// Deletes the character before the cursor.
-    pub fn backspace(&mut self) {
-        self.cut_to(self.before(self.at));
-    }
-
-    /// Deletes the character at the cursor.
-    pub fn delete(&mut self) {
-        self.cut_to(self.behind(self.at));
-    }
-
-    /// Deletes the word before the cursor.
-    pub fn delete_word(&mut self) {
-        self.cut_to(self.word_before());
-    }
-
-    /// Deletes the word behind the cursor.
-    pub fn delete_word_behind(&mut self) {
-        self.cut_to(self.word_behind());
-    }
-
-    /// Deletes the rest of the line. At its end, deletes the newline.
-    pub fn delete_to_end(&mut self) {
-        let end = self.line_end();
-        self.cut_to(if end == self.at { self.behind(end) } else { end });
-    }
-
-    /// Deletes the line up to the cursor.
-    pub fn delete_to_start(&mut self) {
-        self.cut_to(self.line_start());
-    }
-
-    fn cut_to(&mut self, to: usize) {
+    /// Deletes what stands between the cursor and another place.
+    pub fn delete(&mut self, to: CursorStep) {
+        let to = self.place(to);
         let (start, end) = (self.at.min(to), self.at.max(to));
         self.text.replace_range(start..end, "");
         self.at = start;
     }
 
-    /// Moves one character to the left.
-    pub fn left(&mut self) {
-        self.at = self.before(self.at);
+    /// Deletes the rest of the line. At its end, deletes the newline.
+    pub fn delete_to_end(&mut self) {
+        let is_end = self.place(CursorStep::LineEnd) == self.at;
+        self.delete(if is_end { CursorStep::Right } else { CursorStep::LineEnd });
     }
 
-    /// Moves one character to the right.
-    pub fn right(&mut self) {
-        self.at = self.behind(self.at);
-    }
-
-    /// Moves to the start of the word before the cursor.
-    pub fn word_left(&mut self) {
-        self.at = self.word_before();
-    }
-
-    /// Moves to the end of the word behind the cursor.
-    pub fn word_right(&mut self) {
-        self.at = self.word_behind();
-    }
-
-    /// Moves to the start of the line.
-    pub fn home(&mut self) {
-        self.at = self.line_start();
-    }
-
-    /// Moves to the end of the line.
-    pub fn end(&mut self) {
-        self.at = self.line_end();
+    /// Moves the cursor.
+    pub fn go(&mut self, to: CursorStep) {
+        self.at = self.place(to);
     }
 
     /// Moves so many rows down in a box of `cells`, up if negative, as near to the column as the
@@ -123,34 +92,31 @@ impl TextEditor {
         }
     }
 
-    fn before(&self, at: usize) -> usize {
+    fn place(&self, step: CursorStep) -> usize {
+        let (before, behind) = self.text.split_at(self.at);
         let marks = |c: &char| printer::is_mark(*c);
-        let skipped = self.text[..at].chars().rev().take_while(marks).map(char::len_utf8).sum::<usize>();
-        self.text[..at - skipped].chars().next_back().map_or(0, |c| at - skipped - c.len_utf8())
-    }
-
-    fn behind(&self, at: usize) -> usize {
-        let mut rest = self.text[at..].chars();
-        let Some(c) = rest.next() else { return at };
-        at + c.len_utf8() + rest.take_while(|&c| printer::is_mark(c)).map(char::len_utf8).sum::<usize>()
-    }
-
-    fn word_before(&self) -> usize {
-        let text = self.text[..self.at].trim_end_matches(|c: char| !c.is_alphanumeric());
-        text.trim_end_matches(char::is_alphanumeric).len()
-    }
-
-    fn word_behind(&self) -> usize {
-        let rest = self.text[self.at..].trim_start_matches(|c: char| !c.is_alphanumeric());
-        self.text.len() - rest.trim_start_matches(char::is_alphanumeric).len()
-    }
-
-    fn line_start(&self) -> usize {
-        self.text[..self.at].rfind('\n').map_or(0, |newline| newline + 1)
-    }
-
-    fn line_end(&self) -> usize {
-        self.text[self.at..].find('\n').map_or(self.text.len(), |newline| self.at + newline)
+        let is_in_word = char::is_alphanumeric;
+        match step {
+            CursorStep::Left => {
+                let marks: usize = before.chars().rev().take_while(marks).map(char::len_utf8).sum();
+                let letter = before[..self.at - marks].chars().next_back();
+                letter.map_or(0, |c| self.at - marks - c.len_utf8())
+            }
+            CursorStep::Right => {
+                let mut rest = behind.chars();
+                let letter = rest.next().map_or(0, char::len_utf8);
+                self.at + letter + rest.take_while(marks).map(char::len_utf8).sum::<usize>()
+            }
+            CursorStep::WordLeft => {
+                before.trim_end_matches(|c| !is_in_word(c)).trim_end_matches(is_in_word).len()
+            }
+            CursorStep::WordRight => {
+                let rest = behind.trim_start_matches(|c| !is_in_word(c)).trim_start_matches(is_in_word);
+                self.text.len() - rest.len()
+            }
+            CursorStep::LineStart => before.rfind('\n').map_or(0, |newline| newline + 1),
+            CursorStep::LineEnd => behind.find('\n').map_or(self.text.len(), |newline| self.at + newline),
+        }
     }
 
     /// Returns the rows of a box of `cells`, at least one. A newline is shown, because a row may
@@ -203,30 +169,33 @@ impl EditorLine {
 mod tests {
     use proptest::prelude::*;
 
+    use super::CursorStep::{Left, LineEnd, LineStart, Right, WordLeft, WordRight};
     use super::*;
+
+    const STEPS: [CursorStep; 6] = [Left, Right, WordLeft, WordRight, LineStart, LineEnd];
 
     #[test]
     fn words_and_lines() {
         let mut editor = TextEditor::new("one two\nthree, four");
-        editor.word_left();
-        editor.word_left();
+        editor.go(WordLeft);
+        editor.go(WordLeft);
         editor.delete_to_end();
         assert_eq!(editor.text(), "one two\n");
-        editor.backspace();
-        editor.delete_word();
+        editor.delete(Left);
+        editor.delete(WordLeft);
         editor.insert("2\n");
         editor.rows_down(-1, 40);
         editor.insert("zero ");
         assert_eq!(editor.text(), "zero one 2\n");
-        editor.end();
-        editor.delete();
+        editor.go(LineEnd);
+        editor.delete(Right);
         assert_eq!(editor.text(), "zero one 2");
     }
 
     #[test]
     fn a_mark_goes_with_its_letter() {
         let mut editor = TextEditor::new("ae\u{301}");
-        editor.backspace();
+        editor.delete(Left);
         assert_eq!(editor.text(), "a");
     }
 
@@ -234,14 +203,14 @@ mod tests {
         /// After any step the cursor stands in the box and on a character, and the rows hold the
         /// whole text.
         #[test]
-        fn the_cursor_stays_in_the_text(text in "(a|é|日|\u{301}|\u{1b}|\n| |\t|👍){0,40}", steps in prop::collection::vec(0..14u8, 0..40)) {
+        fn the_cursor_stays_in_the_text(text in "(a|é|日|\u{301}|\u{1b}|\n| |\t|👍){0,40}", steps in prop::collection::vec(0..16u8, 0..40)) {
             let mut editor = TextEditor::new(&text);
             for step in steps {
                 match step {
-                    0 => editor.left(), 1 => editor.right(), 2 => editor.word_left(), 3 => editor.word_right(),
-                    4 => editor.home(), 5 => editor.end(), 6 => editor.rows_down(-1, 14), 7 => editor.rows_down(1, 14),
-                    8 => editor.insert("日\n"), 9 => editor.backspace(), 10 => editor.delete(), 11 => editor.delete_word(),
-                    12 => editor.delete_to_end(), _ => editor.delete_to_start(),
+                    0..6 => editor.go(STEPS[usize::from(step)]),
+                    6 => editor.rows_down(-1, 14), 7 => editor.rows_down(1, 14),
+                    8 => editor.insert("日\n"), 9 => editor.delete_to_end(),
+                    _ => editor.delete(STEPS[usize::from(step) - 10]),
                 }
                 prop_assert!(editor.text.is_char_boundary(editor.at));
                 let lines = editor.lines(14);

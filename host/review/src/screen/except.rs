@@ -8,7 +8,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::keys::{edit_line, is_control, next_redaction};
 use super::release::{SpanPlace, another};
-use super::{Screen, ScreenEffect, TextEditor};
+use super::{Screen, TextEditor};
 use crate::api::{ExceptionDraft, TurnCall};
 use crate::model::Level;
 
@@ -48,12 +48,12 @@ impl Excepting {
 
 impl Screen {
     /// Begins an exception from the first redaction of what is chosen that has a number.
-    pub(super) fn begin_exception(&mut self) -> Vec<ScreenEffect> {
+    pub(super) fn begin_exception(&mut self) {
         let spans = self.chosen_places(|span| span.redaction.is_some());
         if spans.is_empty() {
             self.nothing_redacted("excepted");
             self.is_deaf = true;
-            return Vec::new();
+            return;
         }
         self.ask_whether(Excepting {
             spans,
@@ -61,16 +61,17 @@ impl Screen {
             is_possible: false,
             why: TextEditor::default(),
             until: None,
-        })
+        });
     }
 
     /// Asks the gate whether it would take an exception, which it answers where no reason is given.
-    fn ask_whether(&mut self, excepting: Excepting) -> Vec<ScreenEffect> {
+    fn ask_whether(&mut self, excepting: Excepting) {
         let redaction = self.redaction(&excepting.spans[excepting.at]).and_then(|span| span.redaction);
         self.excepting = Some(Excepting { is_possible: false, ..excepting });
-        let Some(redaction) = redaction else { return Vec::new() };
         let (reason, until) = (String::new(), UNTIL.to_owned());
-        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }))
+        if let Some(redaction) = redaction {
+            self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
+        }
     }
 
     /// Takes the answer to that. Returns whether it was one: all that lacks is a reason.
@@ -86,48 +87,42 @@ impl Screen {
         self.excepting.is_some()
     }
 
-    pub(super) fn key_in_exception(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+    pub(super) fn key_in_exception(&mut self, key: KeyEvent) {
         // A notice covers what is typed, so the key that takes it away does nothing else.
-        let covered = self.model.notice().is_some();
-        let Some(excepting) = &mut self.excepting else { return Vec::new() };
+        let covered = self.model.notice.is_some();
+        let Some(excepting) = &mut self.excepting else { return };
         match key.code {
-            KeyCode::Esc => return self.leave_exception(),
-            KeyCode::Char('c') if is_control(key) => return self.leave_exception(),
-            _ if covered => {
-                self.model.clear_notice();
-                return Vec::new();
-            }
+            KeyCode::Esc => self.leave_exception(),
+            KeyCode::Char('c') if is_control(key) => self.leave_exception(),
+            _ if covered => self.model.notice = None,
             KeyCode::Tab | KeyCode::BackTab if excepting.asks_why() => {
                 let mut other = excepting.clone();
                 other.at = another(other.at, next_redaction(key).unwrap_or(1), other.spans.len());
-                return self.ask_whether(other);
+                self.ask_whether(other);
             }
-            KeyCode::Enter => return self.enter_exception(),
+            KeyCode::Enter => self.enter_exception(),
             _ => edit_line(excepting.line_mut(), key),
         }
-        Vec::new()
     }
 
-    fn leave_exception(&mut self) -> Vec<ScreenEffect> {
+    fn leave_exception(&mut self) {
         self.excepting = None;
         self.model.notify(Level::Done, "Nothing was excepted.");
-        Vec::new()
     }
 
     /// Goes from the first line to the second, and from there to the gate.
-    fn enter_exception(&mut self) -> Vec<ScreenEffect> {
-        let Some(excepting) = &mut self.excepting else { return Vec::new() };
-        if excepting.why.text().trim().is_empty() {
-            return Vec::new();
+    fn enter_exception(&mut self) {
+        let Some(excepting) = &mut self.excepting else { return };
+        let reason = excepting.why.text().trim().to_owned();
+        if reason.is_empty() {
+            return;
         }
-        let Some(until) = &excepting.until else {
+        // A wrong end is mended by typing it anew, a wrong reason too.
+        let Some(until) = excepting.until.take() else {
             excepting.until = Some(TextEditor::new(UNTIL));
-            return Vec::new();
+            return;
         };
         let until = until.text().trim().to_owned();
-        let reason = excepting.why.text().trim().to_owned();
-        // A wrong end is mended by typing it anew, a wrong reason too.
-        excepting.until = None;
         let place = excepting.spans[excepting.at].clone();
         match self.redaction(&place).and_then(|span| span.redaction) {
             Some(redaction) => self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })),

@@ -1,9 +1,10 @@
 //! The effect of each key, by what has the focus: a question, the search line, the editor, or the
 //! page.
 
-use leafgate_admin::{AutoState, EditCommand, LeafView, SavedScope, SectionView, TurnMode};
+use leafgate_admin::{AutoState, EditCommand, LeafView, SavedScope, SectionView, TurnMode, TurnView};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::editor::CursorStep;
 use super::release::another;
 use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
 use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
@@ -11,31 +12,28 @@ use crate::api::{ApiCall, TurnCall};
 use crate::choice::{left_out_by, locked, text_in};
 use crate::model::Level;
 
+/// Why nothing can be done to a turn.
+const NO_TURN: &str = "No turn is open: Enter opens the selected one.";
+
 impl Screen {
-    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+    pub(super) fn key(&mut self, key: KeyEvent) {
         if key.kind == KeyEventKind::Release {
-            return Vec::new();
+            return;
         }
         if let Some(question) = self.question.clone() {
-            return self.answer_question(question, key);
-        }
-        if self.is_small() {
-            return self.key_when_small(key);
-        }
-        if self.is_deaf && !self.hears(key) {
-            return Vec::new();
-        }
-        if self.search.is_some() {
+            self.answer_question(question, key);
+        } else if self.is_small() {
+            self.key_when_small(key);
+        } else if self.is_deaf && !self.hears(key) {
+        } else if self.search.is_some() {
             self.key_in_search(key);
-            return Vec::new();
+        } else if self.excepting.is_some() {
+            self.key_in_exception(key);
+        } else if self.editing.is_some() {
+            self.key_in_editor(key);
+        } else {
+            self.key_on_page(key);
         }
-        if self.excepting.is_some() {
-            return self.key_in_exception(key);
-        }
-        if self.editing.is_some() {
-            return self.key_in_editor(key);
-        }
-        self.key_on_page(key)
     }
 
     /// Takes a key while what is typed counts for nothing. Returns whether it is heard again: a letter
@@ -46,7 +44,7 @@ impl Screen {
             KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete => false,
             KeyCode::Esc | KeyCode::Enter => {
                 self.is_deaf = false;
-                self.model.clear_notice();
+                self.model.notice = None;
                 false
             }
             _ => {
@@ -62,7 +60,7 @@ impl Screen {
         self.is_deaf = true;
     }
 
-    fn answer_question(&mut self, question: ScreenQuestion, key: KeyEvent) -> Vec<ScreenEffect> {
+    fn answer_question(&mut self, question: ScreenQuestion, key: KeyEvent) {
         if question == ScreenQuestion::Save
             && let KeyCode::Char(letter) = key.code
             && let Some(scope) = scope_of(letter).filter(|_| key.modifiers.is_empty())
@@ -75,62 +73,47 @@ impl Screen {
         {
             let at = another(*at, step, spans.len());
             self.question = Some(ScreenQuestion::Release { spans: spans.clone(), at });
-            return Vec::new();
+            return;
         }
         let yes = match key.code {
             KeyCode::Char('c') if is_control(key) => false,
-            KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => {
-                return Vec::new();
-            }
+            KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => return,
             KeyCode::Char('y' | 'Y') if question != ScreenQuestion::Save => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
             // Any other key may have been meant for something else, so the question stays.
-            _ => return Vec::new(),
+            _ => return,
         };
         self.question = None;
         match (yes, question) {
             (true, ScreenQuestion::Resume { digest }) => self.act(TurnCall::Resume { digest }),
             (true, ScreenQuestion::Cancel) => self.act(TurnCall::Cancel),
             (true, ScreenQuestion::ClearSaved) => {
-                self.act_saying(ApiCall::ClearSaved, "All of them are removed.")
+                self.act_saying(ApiCall::ClearSaved, "All of them are removed.");
             }
             (true, ScreenQuestion::Release { spans, at }) => self.release(&spans[at]),
             (true, ScreenQuestion::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
-                Vec::new()
             }
-            (false, ScreenQuestion::Discard | ScreenQuestion::ClearSaved) | (true, ScreenQuestion::Save) => {
-                Vec::new()
-            }
+            (false, ScreenQuestion::Discard | ScreenQuestion::ClearSaved) | (true, ScreenQuestion::Save) => {}
             (false, ScreenQuestion::Release { .. }) => {
                 self.model.notify(Level::Done, "Nothing was released.");
-                Vec::new()
             }
-            (false, ScreenQuestion::Save) => {
-                self.model.notify(Level::Done, "Nothing was saved.");
-                Vec::new()
-            }
-            (false, _) => {
-                self.model.notify(Level::Done, "Nothing was decided. The turn waits.");
-                Vec::new()
-            }
+            (false, ScreenQuestion::Save) => self.model.notify(Level::Done, "Nothing was saved."),
+            (false, _) => self.model.notify(Level::Done, "Nothing was decided. The turn waits."),
         }
     }
 
     /// On a terminal too small to show what would be sent, a turn can only be cancelled.
-    fn key_when_small(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+    fn key_when_small(&mut self, key: KeyEvent) {
         let is_typed = self.editing.is_some() || self.excepting.is_some() || self.search.is_some();
         match key.code {
-            KeyCode::Char('c') if is_control(key) => vec![ScreenEffect::Leave],
+            KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
             // They belong to a text that does not show.
-            KeyCode::Char(_) if is_typed || self.is_deaf => Vec::new(),
-            KeyCode::Char('q') => vec![ScreenEffect::Leave],
-            KeyCode::Char('c') => {
-                self.ask_to_cancel();
-                Vec::new()
-            }
-            _ => Vec::new(),
+            KeyCode::Char(_) if is_typed || self.is_deaf => {}
+            KeyCode::Char('q') => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('c') => self.ask_about_turn(|_| ScreenQuestion::Cancel),
+            _ => {}
         }
     }
 
@@ -143,23 +126,21 @@ impl Screen {
                 self.search = None;
                 self.find(true, 0);
             }
-            _ => {
-                edit_line(search, key);
-            }
+            _ => edit_line(search, key),
         }
     }
 
-    fn key_in_editor(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+    fn key_in_editor(&mut self, key: KeyEvent) {
         let columns = usize::from(self.size.0);
-        let Some(editing) = &mut self.editing else { return Vec::new() };
+        let Some(editing) = &mut self.editing else { return };
         let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
         match key.code {
             KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => {
                 editing.editor.insert("\n")
             }
             KeyCode::Char('j') if control => editing.editor.insert("\n"),
-            KeyCode::Enter => return self.save(),
-            KeyCode::Char('s') if control => return self.save(),
+            KeyCode::Enter => self.save(),
+            KeyCode::Char('s') if control => self.save(),
             KeyCode::Char('c') if control => self.leave_editor(),
             KeyCode::Esc => self.leave_editor(),
             KeyCode::Tab => editing.editor.insert("\t"),
@@ -169,7 +150,6 @@ impl Screen {
             KeyCode::PageDown => editing.editor.rows_down(10, columns),
             _ => edit_line(&mut editing.editor, key),
         }
-        Vec::new()
     }
 
     fn leave_editor(&mut self) {
@@ -180,11 +160,11 @@ impl Screen {
         }
     }
 
-    fn key_on_page(&mut self, key: KeyEvent) -> Vec<ScreenEffect> {
+    fn key_on_page(&mut self, key: KeyEvent) {
         let height = self.body().1 as isize;
         match key.code {
-            KeyCode::Char('c') if is_control(key) => return vec![ScreenEffect::Leave],
-            KeyCode::Char('r') if is_control(key) => return self.act(TurnCall::Edit(EditCommand::Redo)),
+            KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('r') if is_control(key) => self.act(TurnCall::Edit(EditCommand::Redo)),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
@@ -195,7 +175,7 @@ impl Screen {
             KeyCode::End | KeyCode::Char('G') => self.step(isize::MAX / 2),
             KeyCode::Right if self.fold(false) => {}
             KeyCode::Left if self.fold(true) => {}
-            KeyCode::Enter | KeyCode::Right => return self.open(),
+            KeyCode::Enter | KeyCode::Right => self.open(),
             KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => self.back(),
             KeyCode::Tab => self.next_cause(true),
             KeyCode::BackTab => self.next_cause(false),
@@ -203,91 +183,80 @@ impl Screen {
             KeyCode::Char('n') => self.find(true, 1),
             KeyCode::Char('N') => self.find(false, 1),
             KeyCode::Char('?') => self.places.push(PagePosition::new(PageView::Help)),
-            KeyCode::Char('L') => {
-                self.leave_turn();
-                return self.act(ApiCall::Pending);
-            }
-            KeyCode::Char('q') => return vec![ScreenEffect::Leave],
-            KeyCode::Char(command) => return self.command(command),
+            KeyCode::Char('q') => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char(command) => self.command(command),
             _ => {}
         }
-        Vec::new()
     }
 
     /// Carries out a letter's command.
-    fn command(&mut self, letter: char) -> Vec<ScreenEffect> {
+    fn command(&mut self, letter: char) {
         match letter {
             _ if self.place().view == PageView::Saved && "dXt+-".contains(letter) => {
-                return self.command_on_saved(letter);
+                self.command_on_saved(letter);
             }
-            'V' => {
-                self.go_to(PageView::Saved);
-                return self.act(ApiCall::Saved);
+            'L' => {
+                self.leave_turn();
+                self.act(ApiCall::Pending);
             }
+            'V' => self.ask_for(PageView::Saved, ApiCall::Saved),
+            'A' => self.ask_for(PageView::Agents, ApiCall::Subagents),
+            'S' => self.ask_for(PageView::Sessions, ApiCall::Sessions),
             'e' => self.edit_here(),
-            'E' => return self.edit_outside(),
+            'E' => self.edit_outside(),
             'R' => self.ask_to_release(),
-            'a' => return self.begin_exception(),
+            'a' => self.begin_exception(),
             'd' | 'r' => match self.chosen_to_leave_out() {
-                Some(section) if letter == 'd' => {
-                    return self.act(TurnCall::Edit(EditCommand::Delete { section }));
-                }
-                Some(section) => return self.act(TurnCall::Edit(EditCommand::Restore { section })),
-                None => self.model.notify(Level::Error, "Choose a section first."),
+                Some(section) if letter == 'd' => self.act(TurnCall::Edit(EditCommand::Delete { section })),
+                Some(section) => self.act(TurnCall::Edit(EditCommand::Restore { section })),
+                None => self.refuse("Choose a section first."),
             },
             'i' => match self.chosen_place() {
                 Some(section) => self.begin_message(section),
                 None => self.refuse_typing("Choose a message first: yours is put in before it."),
             },
-            'p' | 'K' | 'J' => return self.pin(letter),
-            'P' => return self.act(TurnCall::Payload),
-            'M' => match self.model.turn() {
-                Some(_) => return self.act(TurnCall::Metadata),
-                None => self.go_to(PageView::Metadata),
-            },
+            'p' | 'K' | 'J' => self.pin(letter),
+            'P' => self.act(TurnCall::Payload),
+            'M' if self.model.turn().is_some() => self.act(TurnCall::Metadata),
+            'M' => self.go_to(PageView::Metadata),
             'v' => self.ask_where_to_save(),
-            'C' => return self.act(ApiCall::CaptureNext),
-            'A' => {
-                self.go_to(PageView::Agents);
-                return self.act(ApiCall::Subagents);
-            }
+            'C' => self.act(ApiCall::CaptureNext),
             'w' => self.show_why(),
             'm' => self.go_to(PageView::Modes),
             'o' if self.is_capturing() => {
                 let text = "The next turn waits already, and what you edit in it is saved.";
                 self.model.notify(Level::Done, text);
             }
-            'o' => return self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
-            'S' => {
-                self.go_to(PageView::Sessions);
-                return self.act(ApiCall::Sessions);
-            }
-            'f' => return self.follow(),
-            'u' => return self.act(TurnCall::Edit(EditCommand::Undo)),
-            'U' => return self.act(TurnCall::Edit(EditCommand::Redo)),
-            'X' => return self.act(TurnCall::Edit(EditCommand::Reset)),
-            'D' => return self.act(TurnCall::Diff),
+            'o' => self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
+            'f' => self.follow(),
+            'u' => self.act(TurnCall::Edit(EditCommand::Undo)),
+            'U' => self.act(TurnCall::Edit(EditCommand::Redo)),
+            'X' => self.act(TurnCall::Edit(EditCommand::Reset)),
+            'D' => self.act(TurnCall::Diff),
             's' => self.ask_to_resume(),
-            'c' => self.ask_to_cancel(),
+            'c' => self.ask_about_turn(|_| ScreenQuestion::Cancel),
             _ => {}
         }
-        Vec::new()
     }
 
     /// Has the newest conversation become the active one, or no more.
-    fn follow(&mut self) -> Vec<ScreenEffect> {
-        let follow = !self.model.sessions().follow;
+    fn follow(&mut self) {
+        let follow = !self.model.sessions.follow;
         let text = match follow {
             true => "The newest conversation becomes the active one.",
             false => "The active conversation stays the active one: modes pause turns of it alone.",
         };
-        let todo = self.act(ApiCall::Follow { follow });
-        self.model.notify(Level::Done, text);
-        todo
+        self.act_saying(ApiCall::Follow { follow }, text);
+    }
+
+    /// Goes to a page, and asks for what it shows.
+    fn ask_for(&mut self, view: PageView, call: ApiCall) {
+        self.go_to(view);
+        self.act(call);
     }
 
     fn go_to(&mut self, view: PageView) {
-        self.model.clear_notice();
+        self.model.notice = None;
         if self.place().view != view {
             self.places.push(PagePosition::new(view));
         }
@@ -296,20 +265,24 @@ impl Screen {
     fn show_why(&mut self) {
         match self.model.turn() {
             Some(_) => self.go_to(PageView::Why),
-            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
+            None => self.refuse(NO_TURN),
         }
     }
 
     /// Returns whether the next turn waits, so that its edits are saved.
     pub(super) fn is_capturing(&self) -> bool {
-        self.model.mode().is_some_and(|mode| mode.auto == Some(AutoState::Capturing))
+        self.model.mode.as_ref().is_some_and(|mode| mode.auto == Some(AutoState::Capturing))
+    }
+
+    fn ask_about_turn(&mut self, question: impl FnOnce(&TurnView) -> ScreenQuestion) {
+        match self.model.turn() {
+            Some(turn) => self.question = Some(question(turn)),
+            None => self.refuse(NO_TURN),
+        }
     }
 
     fn ask_to_resume(&mut self) {
-        match self.model.turn() {
-            Some(turn) => self.question = Some(ScreenQuestion::Resume { digest: turn.digest.clone() }),
-            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
-        }
+        self.ask_about_turn(|turn| ScreenQuestion::Resume { digest: turn.digest.clone() });
     }
 
     fn ask_where_to_save(&mut self) {
@@ -317,49 +290,40 @@ impl Screen {
             edit.stands && edit.author == "person" && edit.kind != "release"
         };
         match self.model.turn() {
-            Some(turn) if turn.edits.iter().any(is_by_person) => self.question = Some(ScreenQuestion::Save),
-            Some(_) => {
-                self.model.notify(Level::Error, "No edit of yours stands in this turn: edit it first.")
+            Some(turn) if !turn.edits.iter().any(is_by_person) => {
+                self.refuse("No edit of yours stands in this turn: edit it first.");
             }
-            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
-        }
-    }
-
-    fn ask_to_cancel(&mut self) {
-        match self.model.turn() {
-            Some(_) => self.question = Some(ScreenQuestion::Cancel),
-            None => self.model.notify(Level::Error, "No turn is open: Enter opens the selected one."),
+            _ => self.ask_about_turn(|_| ScreenQuestion::Save),
         }
     }
 
     fn step(&mut self, rows: isize) {
-        self.model.clear_notice();
+        self.model.notice = None;
         let place = self.place_mut();
         place.at = place.at.saturating_add_signed(rows);
     }
 
-    fn open(&mut self) -> Vec<ScreenEffect> {
-        self.model.clear_notice();
+    fn open(&mut self) {
+        self.model.notice = None;
         match (self.selected(), self.model.turn()) {
             (Some(PageItem::Turn(at)), _) => {
-                let id = self.model.turns()[at].id.clone();
-                return self.act(TurnCall::Show.on(&id));
+                let id = self.model.turns[at].id.clone();
+                self.act(TurnCall::Show.on(&id));
             }
-            (Some(PageItem::Mode(mode)), _) => return self.act(ApiCall::SetMode { mode }),
+            (Some(PageItem::Mode(mode)), _) => self.act(ApiCall::SetMode { mode }),
             (Some(PageItem::Session(at)), _) => {
-                let session = self.model.sessions().sessions[at].id.clone();
-                return self.act(ApiCall::Select { session });
+                let session = self.model.sessions.sessions[at].id.clone();
+                self.act(ApiCall::Select { session });
             }
             (Some(PageItem::Group(at)), _) => {
-                let name = self.model.outline().groups()[at].name;
+                let name = self.model.outline.groups[at].name;
                 self.model.toggle(name);
             }
             (Some(PageItem::Call(at)), Some(turn)) => {
                 self.places.push(PagePosition::new(PageView::Call(turn.sections[at].key.clone())));
             }
             (Some(PageItem::Section(at)), Some(turn)) => {
-                let key = turn.sections[at].key.clone();
-                self.places.push(PagePosition::new(PageView::Section(key)));
+                self.places.push(PagePosition::new(PageView::Section(turn.sections[at].key.clone())));
                 self.go_to_leaf();
             }
             (Some(PageItem::Leaf(section, leaf)), Some(turn)) => {
@@ -368,11 +332,10 @@ impl Screen {
             }
             _ => {}
         }
-        Vec::new()
     }
 
     fn back(&mut self) {
-        self.model.clear_notice();
+        self.model.notice = None;
         if self.places.len() > 1 {
             self.places.pop();
         }
@@ -386,28 +349,41 @@ impl Screen {
         self.model.close();
     }
 
+    /// Returns the leaf that is chosen, with its section.
+    pub(super) fn chosen_leaf(&self) -> Option<(&SectionView, &LeafView)> {
+        match (&self.place().view, self.selected()) {
+            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
+            (_, Some(PageItem::Leaf(at, leaf))) => {
+                let section = self.model.turn()?.sections.get(at)?;
+                Some((section, section.leaves.get(leaf)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the sections that are chosen: one with all that is inside it, or a call alone.
+    pub(super) fn chosen_sections(&self) -> Option<std::ops::Range<usize>> {
+        match self.selected()? {
+            PageItem::Section(at) => Some(at..self.model.outline.entry(at).map_or(at + 1, |entry| entry.end)),
+            PageItem::Call(at) => Some(at..at + 1),
+            _ => None,
+        }
+    }
+
     /// Returns the text that an edit of what is chosen is about, with its section.
     ///
     /// # Errors
     /// Says why nothing can be edited there.
     pub(super) fn chosen_text(&self) -> Result<(&SectionView, &LeafView), &'static str> {
-        let turn = self.model.turn().ok_or("No turn is open: Enter opens the selected one.")?;
-        let leaf = match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
-            (_, Some(PageItem::Leaf(section, leaf))) => {
-                let section = &turn.sections[section];
-                section.leaves.get(leaf).map(|leaf| (section, leaf))
+        let turn = self.model.turn().ok_or(NO_TURN)?;
+        match (self.chosen_sections(), self.chosen_leaf()) {
+            (Some(sections), _) => text_in(turn, sections),
+            (None, Some(found)) => locked(found.1).map_or(Ok(found), Err),
+            (None, None) if matches!(self.selected(), Some(PageItem::Group(_))) => {
+                Err("Enter unfolds it: choose a section in it.")
             }
-            (_, Some(PageItem::Section(at))) => {
-                let end = self.model.outline().entry(at).map_or(at + 1, |entry| entry.end);
-                return text_in(turn, at..end);
-            }
-            (_, Some(PageItem::Call(at))) => return text_in(turn, at..at + 1),
-            (_, Some(PageItem::Group(_))) => return Err("Enter unfolds it: choose a section in it."),
-            _ => None,
-        };
-        let found = leaf.ok_or("Choose a section first: Esc goes back.")?;
-        locked(found.1).map_or(Ok(found), Err)
+            (None, None) => Err("Choose a section first: Esc goes back."),
+        }
     }
 
     pub(super) fn chosen_section(&self) -> Option<String> {
@@ -422,13 +398,9 @@ impl Screen {
 
     /// Returns the place of the selected section, or of the one that the leaf belongs to.
     pub(super) fn chosen_place(&self) -> Option<usize> {
-        match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => {
-                let key = &find_leaf(&self.model, pointer)?.0.key;
-                find_section(self.model.turn()?, key)
-            }
-            (_, Some(PageItem::Leaf(at, _) | PageItem::Section(at) | PageItem::Call(at))) => Some(at),
-            _ => None,
+        match self.chosen_leaf() {
+            Some((section, _)) => find_section(self.model.turn()?, &section.key),
+            None => self.chosen_sections().map(|sections| sections.start),
         }
     }
 
@@ -439,7 +411,7 @@ impl Screen {
             return;
         }
         let place = self.place();
-        let order = if place.view == PageView::Turn { self.model.outline().order() } else { Vec::new() };
+        let order = if place.view == PageView::Turn { self.model.outline.order() } else { Vec::new() };
         let (hits, at): (Vec<bool>, usize) = if place.view.is_text() {
             let rows = place.view.text(&self.model, self.body().0);
             (rows.iter().map(|row| row.text().to_lowercase().contains(&self.wanted)).collect(), place.at)
@@ -449,7 +421,7 @@ impl Screen {
                 _ => place.view.items(&self.model),
             };
             let at = match self.selected() {
-                Some(PageItem::Group(at)) => Some(self.model.outline().groups()[at].sections[0]),
+                Some(PageItem::Group(at)) => Some(self.model.outline.groups[at].sections[0]),
                 _ => self.chosen_place(),
             };
             let at = order.iter().position(|&section| Some(section) == at).unwrap_or(place.at);
@@ -467,7 +439,7 @@ impl Screen {
                 return self.model.notify(Level::Warning, format!("Not found here: {}", self.wanted));
             }
         }
-        self.model.clear_notice();
+        self.model.notice = None;
     }
 }
 
@@ -475,25 +447,25 @@ impl Screen {
 pub(super) fn edit_line(editor: &mut TextEditor, key: KeyEvent) {
     let (control, alt) = (is_control(key), key.modifiers.contains(KeyModifiers::ALT));
     match key.code {
-        KeyCode::Left if control || alt => editor.word_left(),
-        KeyCode::Right if control || alt => editor.word_right(),
-        KeyCode::Char('b') if alt => editor.word_left(),
-        KeyCode::Char('f') if alt => editor.word_right(),
-        KeyCode::Char('d') if alt => editor.delete_word_behind(),
-        KeyCode::Backspace if alt || control => editor.delete_word(),
-        KeyCode::Char('w') if control => editor.delete_word(),
-        KeyCode::Char('a') if control => editor.home(),
-        KeyCode::Char('e') if control => editor.end(),
+        KeyCode::Left if control || alt => editor.go(CursorStep::WordLeft),
+        KeyCode::Right if control || alt => editor.go(CursorStep::WordRight),
+        KeyCode::Char('b') if alt => editor.go(CursorStep::WordLeft),
+        KeyCode::Char('f') if alt => editor.go(CursorStep::WordRight),
+        KeyCode::Char('d') if alt => editor.delete(CursorStep::WordRight),
+        KeyCode::Backspace if alt || control => editor.delete(CursorStep::WordLeft),
+        KeyCode::Char('w') if control => editor.delete(CursorStep::WordLeft),
+        KeyCode::Char('a') if control => editor.go(CursorStep::LineStart),
+        KeyCode::Char('e') if control => editor.go(CursorStep::LineEnd),
         KeyCode::Char('k') if control => editor.delete_to_end(),
-        KeyCode::Char('u') if control => editor.delete_to_start(),
-        KeyCode::Char('d') if control => editor.delete(),
-        KeyCode::Char('h') if control => editor.backspace(),
-        KeyCode::Left => editor.left(),
-        KeyCode::Right => editor.right(),
-        KeyCode::Home => editor.home(),
-        KeyCode::End => editor.end(),
-        KeyCode::Backspace => editor.backspace(),
-        KeyCode::Delete => editor.delete(),
+        KeyCode::Char('u') if control => editor.delete(CursorStep::LineStart),
+        KeyCode::Char('d') if control => editor.delete(CursorStep::Right),
+        KeyCode::Char('h') if control => editor.delete(CursorStep::Left),
+        KeyCode::Left => editor.go(CursorStep::Left),
+        KeyCode::Right => editor.go(CursorStep::Right),
+        KeyCode::Home => editor.go(CursorStep::LineStart),
+        KeyCode::End => editor.go(CursorStep::LineEnd),
+        KeyCode::Backspace => editor.delete(CursorStep::Left),
+        KeyCode::Delete => editor.delete(CursorStep::Right),
         KeyCode::Char(c) if !control && !alt => editor.insert(c.encode_utf8(&mut [0; 4])),
         _ => {}
     }

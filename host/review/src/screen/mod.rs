@@ -65,14 +65,15 @@ pub enum ScreenEvent {
 /// Something that the loop must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenEffect {
-    /// Make this call and pass its answer back.
-    Ask(ApiCall),
-    /// Ring the bell.
-    Bell,
-    /// Open this text in the person's own editor.
-    EditOutside(ShownText),
-    /// Open this text there to be read.
-    ReadOutside(ShownText),
+    /// What the model wants.
+    Model(ModelEffect),
+    /// Open this text in the person's own editor, to be read alone unless it may be edited.
+    OpenOutside {
+        /// The text.
+        text: ShownText,
+        /// Whether what the editor leaves of it counts.
+        may_edit: bool,
+    },
     /// End the loop.
     Leave,
 }
@@ -158,6 +159,8 @@ pub struct Screen {
     /// Whether the gate tells nothing any more.
     is_lost: bool,
     size: (u16, u16),
+    /// What the loop has to do.
+    todo: Vec<ScreenEffect>,
 }
 
 impl Screen {
@@ -177,68 +180,57 @@ impl Screen {
             wanted: String::new(),
             is_lost: false,
             size: (columns, rows),
+            todo: Vec::new(),
         };
         let first = [ApiCall::Mode, ApiCall::Sessions, ApiCall::Pending];
-        (screen, first.map(ScreenEffect::Ask).into())
-    }
-
-    /// Returns the known state of the gate.
-    #[must_use]
-    pub fn model(&self) -> &Model {
-        &self.model
+        (screen, first.map(|call| ScreenEffect::Model(ModelEffect::Ask(call))).into())
     }
 
     /// Returns how many turns wait, as far as is known: none of a gate that has ended.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        if self.is_lost { 0 } else { self.model.turns().len() }
+        if self.is_lost { 0 } else { self.model.turns.len() }
     }
 
     /// Takes one event.
     pub fn update(&mut self, event: ScreenEvent) -> Vec<ScreenEffect> {
-        let todo = match event {
+        match event {
             ScreenEvent::Key(key) => self.key(key),
-            ScreenEvent::Paste(text) => {
-                self.paste(&text);
-                Vec::new()
-            }
-            ScreenEvent::Resize(columns, rows) => {
-                self.size = (columns, rows);
-                Vec::new()
-            }
+            ScreenEvent::Paste(text) => self.paste(&text),
+            ScreenEvent::Resize(columns, rows) => self.size = (columns, rows),
             ScreenEvent::Gate(event) => self.gate(event),
             ScreenEvent::Lost(error) => {
                 self.is_lost = true;
-                let text = format!(
-                    "{}. What is shown may be old; L asks again.",
-                    error.message.trim_end_matches('.')
-                );
-                self.model.notify(Level::Error, text);
-                Vec::new()
+                let why = error.message.trim_end_matches('.');
+                self.refuse(&format!("{why}. What is shown may be old; L asks again."));
             }
             ScreenEvent::Tick(passed) => self.input(ModelInput::Tick(passed)),
             ScreenEvent::Answer(answer) => self.answered(answer),
             ScreenEvent::Outside(text) => self.outside_closed(text),
-        };
+        }
         self.settle();
-        todo
+        std::mem::take(&mut self.todo)
     }
 
-    fn act(&mut self, action: impl Into<PersonAction>) -> Vec<ScreenEffect> {
-        self.input(ModelInput::Act(action.into()))
+    fn act(&mut self, action: impl Into<PersonAction>) {
+        self.input(ModelInput::Act(action.into()));
     }
 
-    fn input(&mut self, input: ModelInput) -> Vec<ScreenEffect> {
-        let effects = self.model.update(input).into_iter();
-        effects
-            .map(|effect| match effect {
-                ModelEffect::Ask(call) => ScreenEffect::Ask(call),
-                ModelEffect::Bell => ScreenEffect::Bell,
-            })
-            .collect()
+    fn input(&mut self, input: ModelInput) {
+        self.todo.extend(self.model.update(input).into_iter().map(ScreenEffect::Model));
     }
 
-    fn gate(&mut self, event: Event) -> Vec<ScreenEffect> {
+    /// Opens a turn that the person did not choose.
+    fn ask_for_turn(&mut self, id: &str) {
+        self.todo.push(ScreenEffect::Model(ModelEffect::Ask(TurnCall::Show.on(id))));
+    }
+
+    /// Says why something is not done.
+    fn refuse(&mut self, why: &str) {
+        self.model.notify(Level::Error, why);
+    }
+
+    fn gate(&mut self, event: Event) {
         // A person who waits at an empty list wants to see the first turn that comes, and one who
         // follows the newest conversation wants to see that.
         let arrived = match &event {
@@ -248,9 +240,10 @@ impl Screen {
             }
             _ => None,
         };
-        let mut todo = self.input(ModelInput::Gate(event));
-        todo.extend(arrived.map(|id| ScreenEffect::Ask(TurnCall::Show.on(&id))));
-        todo
+        self.input(ModelInput::Gate(event));
+        if let Some(id) = arrived {
+            self.ask_for_turn(&id);
+        }
     }
 
     /// Returns whether the newest conversation is followed, and the turn that is shown is only looked
@@ -263,7 +256,7 @@ impl Screen {
             || self.search.is_some()
             || self.outside.is_some();
         let edited = |turn: &TurnView| turn.edits.iter().any(|edit| edit.stands && edit.author == "person");
-        self.model.sessions().follow
+        self.model.sessions.follow
             && !is_busy
             && !self.place().view.needs_no_turn()
             && self.model.turn().is_some_and(|turn| !edited(turn))
@@ -271,22 +264,25 @@ impl Screen {
 
     /// Returns whether no turn is shown, and nothing typed.
     fn is_idle(&self) -> bool {
-        self.model.turns().is_empty() && self.place().view == PageView::List && self.editing.is_none()
+        self.model.turns.is_empty() && self.place().view == PageView::List && self.editing.is_none()
     }
 
-    fn answered(&mut self, answer: ApiAnswer) -> Vec<ScreenEffect> {
+    fn answered(&mut self, answer: ApiAnswer) {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let view = self.place().view.clone();
         let chosen = self.chosen_section().filter(|_| view == PageView::Turn);
-        let edited = matches!(answer, ApiAnswer::Edit(_));
-        let excepted = matches!(answer, ApiAnswer::Except(_));
         let was_open = self.model.turn().map(|turn| turn.summary.id.clone());
-        let opened = matches!(answer, ApiAnswer::Show(_));
         if let ApiAnswer::Failed(error) = &answer
             && self.is_exceptable(error)
         {
-            return Vec::new();
+            return;
         }
+        match answer {
+            ApiAnswer::Edit(_) => self.editing = None,
+            ApiAnswer::Except(_) => self.excepting = None,
+            _ => {}
+        }
+        let opened = matches!(answer, ApiAnswer::Show(_));
         let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
         let to_show = match answer {
             ApiAnswer::Diff(_) => Some(PageView::Diff),
@@ -294,20 +290,14 @@ impl Screen {
             ApiAnswer::Metadata(_) => Some(PageView::Metadata),
             _ => None,
         };
-        let mut todo = self.input(ModelInput::Answer(answer));
-        if edited {
-            self.editing = None;
-        }
-        if excepted {
-            self.excepting = None;
-        }
+        self.input(ModelInput::Answer(answer));
         let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
         if opened && (is_other || self.place().view == PageView::List) {
             self.go_to_turn();
         }
         if only_one && self.places.len() == 1 {
-            let id = self.model.turns()[0].id.clone();
-            todo.push(ScreenEffect::Ask(TurnCall::Show.on(&id)));
+            let id = self.model.turns[0].id.clone();
+            self.ask_for_turn(&id);
         }
         if let Some(key) = chosen {
             self.stay_with(&key);
@@ -316,22 +306,23 @@ impl Screen {
             self.places.push(PagePosition::new(page));
         }
         self.withdraw_question(before.as_deref());
+        self.follow_changes(&view);
+    }
+
+    /// Asks anew for what is shown of a turn that has changed. The last notice stays: the person did
+    /// not ask.
+    fn follow_changes(&mut self, view: &PageView) {
+        let call = match view {
+            PageView::Diff if self.model.diff.is_none() => TurnCall::Diff,
+            PageView::Payload if self.model.payload.is_none() => TurnCall::Payload,
+            PageView::Metadata if self.model.metadata.is_none() => TurnCall::Metadata,
+            _ => return,
+        };
         if self.model.turn().is_some() {
-            // What is shown of the turn follows its changes.
-            match view {
-                PageView::Diff if self.model.diff().is_none() => {
-                    todo.extend(self.act_quietly(TurnCall::Diff))
-                }
-                PageView::Payload if self.model.payload().is_none() => {
-                    todo.extend(self.act_quietly(TurnCall::Payload));
-                }
-                PageView::Metadata if self.model.metadata().is_none() => {
-                    todo.extend(self.act_quietly(TurnCall::Metadata));
-                }
-                _ => {}
-            }
+            let notice = self.model.notice.take();
+            self.act(call);
+            self.model.notice = notice;
         }
-        todo
     }
 
     /// Shows a turn that was opened, at what the user said last.
@@ -345,21 +336,11 @@ impl Screen {
     /// Moves the cursor of a turn's page to a section, which may stand elsewhere by now.
     fn stay_with(&mut self, key: &str) {
         let Some(section) = self.model.turn().and_then(|turn| view::find_section(turn, key)) else { return };
-        let row = self.model.outline().row_of(section);
+        let row = self.model.outline.row_of(section);
         let place = self.place_mut();
         if let Some(row) = row.filter(|_| place.view == PageView::Turn) {
             place.at = row;
         }
-    }
-
-    /// Like [`Screen::act`], for actions that the person did not ask for: the last notice stays.
-    fn act_quietly(&mut self, action: impl Into<PersonAction>) -> Vec<ScreenEffect> {
-        let notice = self.model.notice().cloned();
-        let todo = self.act(action);
-        if let Some(notice) = notice {
-            self.model.notify(notice.level, notice.text);
-        }
-        todo
     }
 
     /// Withdraws a question about a turn that is no longer shown.
@@ -373,17 +354,15 @@ impl Screen {
         }
     }
 
-    fn outside_closed(&mut self, text: io::Result<String>) -> Vec<ScreenEffect> {
+    fn outside_closed(&mut self, text: io::Result<String>) {
         let editing = self.outside.take();
         let (mut editing, text) = match (editing, text) {
             (Some(editing), Ok(text)) => (editing, text),
             // It was opened to be read.
-            (None, Ok(_)) => return Vec::new(),
+            (None, Ok(_)) => return,
             (editing, Err(error)) => {
                 let here = if editing.is_some() { "; e edits here" } else { "" };
-                let text = format!("The editor failed: {error}. Nothing was changed{here}.");
-                self.model.notify(Level::Error, text);
-                return Vec::new();
+                return self.refuse(&format!("The editor failed: {error}. Nothing was changed{here}."));
             }
         };
         // Editors end a file with a newline whether or not the text had one.
@@ -394,38 +373,32 @@ impl Screen {
         // Kept in the editor here until the gate has taken it, so that a refusal loses nothing.
         editing.editor = TextEditor::new(text);
         self.editing = Some(editing);
-        self.save()
+        self.save();
     }
 
     /// Sends the edited text to the gate. It stays in the editor until the gate has taken it.
-    fn save(&mut self) -> Vec<ScreenEffect> {
-        let Some(editing) = &self.editing else { return Vec::new() };
+    fn save(&mut self) {
+        let Some(editing) = &self.editing else { return };
         if !editing.changed() {
             self.editing = None;
-            self.model.notify(Level::Done, "Nothing changed.");
-            return Vec::new();
+            return self.model.notify(Level::Done, "Nothing changed.");
         }
         if self.model.turn().is_none_or(|turn| turn.summary.id != editing.turn) {
-            self.model.notify(
-                Level::Error,
-                "The turn of this text is over. Copy what you need; Esc leaves the editor.",
-            );
-            return Vec::new();
+            return self.refuse("The turn of this text is over. Copy what you need; Esc leaves the editor.");
         }
         let text = ShownText::new(editing.editor.text());
         self.act(TurnCall::Edit(match editing.target.clone() {
             TypingTarget::Leaf { pointer } => EditCommand::Set { pointer, text },
             TypingTarget::Before { section } => EditCommand::Insert { before: section, text },
-        }))
+        }));
     }
 
     /// Begins to type a message that is put in before the one that a section belongs to.
     fn begin_message(&mut self, section: usize) {
         let Some(turn) = self.model.turn() else { return };
-        let outermost = self.model.outline().outermost(section);
+        let outermost = self.model.outline.outermost(section);
         let Some(before) = turn.sections.get(outermost).filter(|it| it.source_message_index.is_some()) else {
-            self.refuse_typing("Choose a message first: yours is put in before it.");
-            return;
+            return self.refuse_typing("Choose a message first: yours is put in before it.");
         };
         let title = format!("A message of the user, put in before {} ({})", before.label, before.path);
         self.editing = Some(Editing {
@@ -435,7 +408,7 @@ impl Screen {
             editor: TextEditor::default(),
             before: ShownText::new(""),
         });
-        self.model.clear_notice();
+        self.model.notice = None;
     }
 
     /// Begins to edit the text of what is chosen.
@@ -462,33 +435,30 @@ impl Screen {
                 self.refuse_typing("This leaf is too long to be edited here: E opens it in $EDITOR.");
             }
             Ok(editing) => {
-                self.model.clear_notice();
+                self.model.notice = None;
                 self.editing = Some(editing);
             }
         }
     }
 
     /// Opens what is chosen in the outside editor: a body or what agents asked to be read, a text to be edited.
-    fn edit_outside(&mut self) -> Vec<ScreenEffect> {
-        if self.place().view == PageView::Payload {
-            let body = self.model.payload().map(|payload| payload.body.clone());
-            return body.into_iter().map(ScreenEffect::ReadOutside).collect();
-        }
-        if let (PageView::Agents, Some(listed)) = (&self.place().view, self.model.subagents()) {
-            let rows = rows::subagent_rows(listed, usize::MAX);
-            let text: String = rows.iter().map(|row| row.text() + "\n").collect();
-            return vec![ScreenEffect::ReadOutside(ShownText::new(text))];
-        }
-        match self.begin() {
-            Ok(editing) => {
+    fn edit_outside(&mut self) {
+        let read = match &self.place().view {
+            PageView::Payload => self.model.payload.as_ref().map(|payload| payload.body.clone()),
+            PageView::Agents => self.model.subagents.as_ref().map(|listed| {
+                let rows = rows::subagent_rows(listed, usize::MAX);
+                ShownText::new(rows.iter().map(|row| row.text() + "\n").collect::<String>())
+            }),
+            _ => None,
+        };
+        match (read, self.begin()) {
+            (Some(text), _) => self.todo.push(ScreenEffect::OpenOutside { text, may_edit: false }),
+            (None, Ok(editing)) => {
                 let text = editing.before.clone();
+                self.todo.push(ScreenEffect::OpenOutside { text, may_edit: true });
                 self.outside = Some(editing);
-                vec![ScreenEffect::EditOutside(text)]
             }
-            Err(why) => {
-                self.model.notify(Level::Error, why);
-                Vec::new()
-            }
+            (None, Err(why)) => self.refuse(why),
         }
     }
 
@@ -509,7 +479,7 @@ impl Screen {
     /// Returns what the title of the terminal says.
     #[must_use]
     pub fn title(&self) -> String {
-        match self.model.turns().len() {
+        match self.model.turns.len() {
             0 => "leafgate: nothing waits".to_owned(),
             1 => "(1) leafgate: a turn waits".to_owned(),
             more => format!("({more}) leafgate: {more} turns wait"),

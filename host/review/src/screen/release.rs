@@ -3,10 +3,9 @@
 
 use leafgate_admin::{EditCommand, LeafView, RedactedSpan};
 
-use super::view::{PageItem, PageView, find_leaf};
-use super::{Screen, ScreenEffect, ScreenQuestion};
+use super::view::{PageItem, find_leaf};
+use super::{Screen, ScreenQuestion};
 use crate::api::TurnCall;
-use crate::model::Level;
 
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
@@ -17,21 +16,11 @@ pub(super) type SpanPlace = (String, usize);
 impl Screen {
     /// Returns the leaves of what is chosen: one, or those of a section with all that is inside it.
     fn chosen_leaves(&self) -> Vec<&LeafView> {
-        let Some(turn) = self.model.turn() else { return Vec::new() };
-        let of = |sections| turn.sections.get(sections).unwrap_or_default();
-        let sections = match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => {
-                return find_leaf(&self.model, pointer).into_iter().map(|(_, leaf)| leaf).collect();
-            }
-            (_, Some(PageItem::Leaf(at, leaf))) => {
-                return turn.sections[at].leaves.get(leaf).into_iter().collect();
-            }
-            (_, Some(PageItem::Section(at))) => {
-                of(at..self.model.outline().entry(at).map_or(at, |entry| entry.end))
-            }
-            (_, Some(PageItem::Call(at))) => of(at..at + 1),
-            _ => &[],
-        };
+        if let Some((_, leaf)) = self.chosen_leaf() {
+            return vec![leaf];
+        }
+        let sections = self.model.turn().zip(self.chosen_sections());
+        let sections = sections.and_then(|(turn, chosen)| turn.sections.get(chosen)).unwrap_or_default();
         sections.iter().flat_map(|section| &section.leaves).collect()
     }
 
@@ -59,7 +48,7 @@ impl Screen {
             }
             (None, _) => "Nothing is redacted here.".to_owned(),
         };
-        self.model.notify(Level::Error, text);
+        self.refuse(&text);
     }
 
     /// Asks whether the first redaction of what is chosen that a person may release is released.
@@ -71,10 +60,9 @@ impl Screen {
         }
     }
 
-    pub(super) fn release(&mut self, place: &SpanPlace) -> Vec<ScreenEffect> {
-        match self.redaction(place).and_then(|span| span.redaction) {
-            Some(redaction) => self.act(TurnCall::Edit(EditCommand::Release { redaction })),
-            None => Vec::new(),
+    pub(super) fn release(&mut self, place: &SpanPlace) {
+        if let Some(redaction) = self.redaction(place).and_then(|span| span.redaction) {
+            self.act(TurnCall::Edit(EditCommand::Release { redaction }));
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{OutsideEditor, Screen, ScreenEffect, ScreenEvent};
 use crate::api::AdminApi;
+use crate::model::ModelEffect;
 
 /// Longest wait for an event before the times on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
@@ -75,13 +76,13 @@ pub fn run(
     loop {
         while let Some(next) = todo.pop_front() {
             match next {
-                ScreenEffect::Ask(call) => todo.extend(screen.update(ScreenEvent::Answer(call.run(desk)))),
-                ScreenEffect::Bell => surface.bell()?,
-                ScreenEffect::EditOutside(ref text) | ScreenEffect::ReadOutside(ref text) => {
-                    let is_read = matches!(next, ScreenEffect::ReadOutside(_));
+                ScreenEffect::Model(ModelEffect::Ask(call)) => {
+                    todo.extend(screen.update(ScreenEvent::Answer(call.run(desk))));
+                }
+                ScreenEffect::Model(ModelEffect::Bell) => surface.bell()?,
+                ScreenEffect::OpenOutside { text, may_edit } => {
                     surface.suspend()?;
-                    let left =
-                        if is_read { outside.read(text.expose()) } else { outside.edit(text.expose()) };
+                    let left = outside.open(text.expose(), may_edit);
                     surface.resume()?;
                     todo.extend(screen.update(ScreenEvent::Outside(left)));
                 }

@@ -116,19 +116,19 @@ impl PageView {
     /// Returns the items of a page, in order. Pages of text have none.
     pub(super) fn items(&self, model: &Model) -> Vec<PageItem> {
         match (self, model.turn()) {
-            (PageView::List, _) => (0..model.turns().len()).map(PageItem::Turn).collect(),
+            (PageView::List, _) => (0..model.turns.len()).map(PageItem::Turn).collect(),
             (PageView::Turn, Some(_)) => {
                 let item = |row: &OutlineRow| match *row {
                     OutlineRow::Group(at) => PageItem::Group(at),
                     OutlineRow::Section(at) => PageItem::Section(at),
                 };
-                model.outline().rows().iter().map(item).collect()
+                model.outline.rows.iter().map(item).collect()
             }
             (PageView::Section(key), Some(turn)) => section_items(model, turn, key),
             (PageView::Modes, _) => TurnMode::ALL.iter().copied().map(PageItem::Mode).collect(),
-            (PageView::Sessions, _) => (0..model.sessions().sessions.len()).map(PageItem::Session).collect(),
+            (PageView::Sessions, _) => (0..model.sessions.sessions.len()).map(PageItem::Session).collect(),
             (PageView::Saved, _) => {
-                (0..model.saved().map_or(0, |list| list.edits.len())).map(PageItem::Saved).collect()
+                (0..model.saved.as_ref().map_or(0, |list| list.edits.len())).map(PageItem::Saved).collect()
             }
             _ => Vec::new(),
         }
@@ -145,17 +145,18 @@ impl PageView {
                 section.map_or_else(Vec::new, |section| rows::call_rows(section, LEAF_BYTES))
             }
             PageView::Why => model.turn().map_or_else(Vec::new, rows::why_rows),
-            PageView::Diff => model.diff().map_or_else(Vec::new, rows::diff_rows),
+            PageView::Diff => model.diff.as_ref().map_or_else(Vec::new, rows::diff_rows),
             PageView::Payload => {
                 let text = |payload| rows::payload_text(payload, LEAF_BYTES);
-                model.payload().map_or_else(Vec::new, text)
+                model.payload.as_ref().map_or_else(Vec::new, text)
             }
             // What is known of a turn that has just changed is on its way.
-            PageView::Metadata if model.turn().is_some() && model.metadata().is_none() => Vec::new(),
-            PageView::Metadata => rows::metadata_rows(model.metadata()),
-            PageView::Agents => {
-                model.subagents().map_or_else(Vec::new, |listed| rows::subagent_rows(listed, AGENT_LINES))
-            }
+            PageView::Metadata if model.turn().is_some() && model.metadata.is_none() => Vec::new(),
+            PageView::Metadata => rows::metadata_rows(model.metadata.as_ref()),
+            PageView::Agents => model
+                .subagents
+                .as_ref()
+                .map_or_else(Vec::new, |listed| rows::subagent_rows(listed, AGENT_LINES)),
             PageView::Help => rows::help_rows(),
             _ => Vec::new(),
         };
@@ -168,7 +169,7 @@ impl PageView {
             (PageView::List, _) => list_head(model),
             (PageView::Turn, Some(turn)) => rows::head_rows(turn),
             (PageView::Section(key) | PageView::Call(key), Some(turn)) => find_section(turn, key)
-                .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline().entry(at)?)]))
+                .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline.entry(at)?)]))
                 .unwrap_or_default(),
             (PageView::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
             (PageView::Diff, _) => {
@@ -183,16 +184,16 @@ impl PageView {
             }
             (PageView::Modes, _) => {
                 let title = Row::of("What happens to a turn that no rule holds", RowStyle::Strong);
-                let saved = model.mode().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row);
-                [title].into_iter().chain(model.mode().map(rows::mode_row)).chain(saved).collect()
+                let saved = model.mode.as_ref().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row);
+                [title].into_iter().chain(model.mode.as_ref().map(rows::mode_row)).chain(saved).collect()
             }
             (PageView::Sessions, _) => {
                 vec![
                     Row::of("Conversations, newest first", RowStyle::Strong),
-                    rows::follow_row(model.sessions()),
+                    rows::follow_row(&model.sessions),
                 ]
             }
-            (PageView::Saved, _) => model.saved().map_or_else(Vec::new, rows::saved_head),
+            (PageView::Saved, _) => model.saved.as_ref().map_or_else(Vec::new, rows::saved_head),
             (PageView::Help, _) => vec![Row::of("Keys and marks", RowStyle::Strong)],
             _ => Vec::new(),
         }
@@ -200,16 +201,16 @@ impl PageView {
 }
 
 fn list_head(model: &Model) -> Vec<Row> {
-    let mut head = vec![match model.turns().len() {
+    let mut head = vec![match model.turns.len() {
         0 => Row::of("No turn waits. This prompt stays and rings when one does.", RowStyle::Strong),
         1 => Row::of("1 turn waits", RowStyle::Strong),
         more => Row::of(&format!("{more} turns wait, oldest first"), RowStyle::Strong),
     }];
-    head.extend(model.mode().map(rows::mode_row));
-    head.extend(model.mode().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row));
-    head.push(rows::follow_row(model.sessions()));
-    if model.turns().is_empty() {
-        let idle = model.mode().and_then(|mode| mode.idle.as_deref());
+    head.extend(model.mode.as_ref().map(rows::mode_row));
+    head.extend(model.mode.as_ref().and_then(|mode| mode.saved.as_ref()).map(rows::saved_row));
+    head.push(rows::follow_row(&model.sessions));
+    if model.turns.is_empty() {
+        let idle = model.mode.as_ref().and_then(|mode| mode.idle.as_deref());
         head.extend(idle.map(|idle| Row::of(idle, RowStyle::Plain)));
     }
     head
@@ -217,7 +218,7 @@ fn list_head(model: &Model) -> Vec<Row> {
 
 fn payload_head(model: &Model) -> Row {
     let row = Row::of("The body as a resume sends it", RowStyle::Strong);
-    match model.payload() {
+    match model.payload.as_ref() {
         Some(payload) => row.and(
             &format!("  {} bytes, digest {:.8}", payload.body.expose().len(), payload.digest),
             RowStyle::Dim,
@@ -244,7 +245,7 @@ pub(super) fn title(section: &SectionView, leaf: &LeafView) -> String {
 
 fn section_items(model: &Model, turn: &TurnView, key: &str) -> Vec<PageItem> {
     let Some(first) = find_section(turn, key) else { return Vec::new() };
-    let end = model.outline().entry(first).map_or(first, |entry| entry.end);
+    let end = model.outline.entry(first).map_or(first, |entry| entry.end);
     let mut items = Vec::new();
     for (at, section) in turn.sections.iter().enumerate().take(end).skip(first) {
         if at > first {
@@ -273,15 +274,15 @@ impl PageItem {
         let turn = model.turn();
         let base = match (page, turn) {
             (PageView::Section(key), Some(turn)) => {
-                find_section(turn, key).and_then(|at| model.outline().entry(at)).map(|entry| entry.depth)
+                find_section(turn, key).and_then(|at| model.outline.entry(at)).map(|entry| entry.depth)
             }
             _ => None,
         };
         let row = match (self, turn) {
-            (PageItem::Turn(at), _) => model.turns().get(at).map(rows::list_row),
+            (PageItem::Turn(at), _) => model.turns.get(at).map(rows::list_row),
             (PageItem::Group(at), Some(turn)) => {
-                let group = model.outline().groups().get(at);
-                group.map(|group| rows::group_row(turn, model.outline(), group))
+                let group = model.outline.groups.get(at);
+                group.map(|group| rows::group_row(turn, &model.outline, group))
             }
             (PageItem::Section(at), Some(turn)) => section_at(model, turn, at, base),
             (PageItem::Call(at), Some(turn)) => turn
@@ -291,10 +292,10 @@ impl PageItem {
             (PageItem::Leaf(section, leaf), Some(turn)) => {
                 leaf_at(model, turn, (section, leaf), base.unwrap_or(0))
             }
-            (PageItem::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode())),
-            (PageItem::Session(at), _) => model.sessions().sessions.get(at).map(rows::session_row),
+            (PageItem::Mode(mode), _) => Some(rows::mode_choice(mode, model.mode.as_ref())),
+            (PageItem::Session(at), _) => model.sessions.sessions.get(at).map(rows::session_row),
             (PageItem::Saved(at), _) => {
-                model.saved().and_then(|list| list.edits.get(at)).map(rows::saved_edit_row)
+                model.saved.as_ref().and_then(|list| list.edits.get(at)).map(rows::saved_edit_row)
             }
             _ => None,
         };
@@ -306,10 +307,7 @@ impl PageItem {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let leaf_has = |leaf: &LeafView| has(&leaf.path) || has(leaf.text.expose());
         match (self, model.turn()) {
-            (PageItem::Turn(at), _) => {
-                model.turns().get(at).is_some_and(|turn| has(&rows::list_row(turn).text()))
-            }
-            (PageItem::Mode(_) | PageItem::Session(_) | PageItem::Saved(_), _) => {
+            (PageItem::Turn(_) | PageItem::Mode(_) | PageItem::Session(_) | PageItem::Saved(_), _) => {
                 has(&self.row(model, &PageView::List).text())
             }
             (PageItem::Section(at), Some(turn)) => {
@@ -325,7 +323,7 @@ impl PageItem {
 
 /// On the page of a section all is unfolded, and its own depth is `base`.
 fn section_at(model: &Model, turn: &TurnView, at: usize, base: Option<usize>) -> Option<Row> {
-    let outline = model.outline();
+    let outline = &model.outline;
     let mut entry = if base.is_some() { outline.entry(at)?.clone() } else { outline.shown(at)? };
     match base {
         Some(base) => {
@@ -342,7 +340,7 @@ fn leaf_at(model: &Model, turn: &TurnView, (section, leaf): (usize, usize), base
     let leaf = turn.sections.get(section)?.leaves.get(leaf)?;
     // Leaves stand below the row of their section; those of the page's own section have none above
     // them.
-    let depth = match model.outline().entry(section)?.depth.saturating_sub(base) {
+    let depth = match model.outline.entry(section)?.depth.saturating_sub(base) {
         0 => 0,
         inside => inside + 1,
     };

@@ -35,10 +35,10 @@ fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
         turn: gone.clone(),
         captured: None,
     }))));
-    assert!(model.turn().is_none() && model.turns().is_empty());
-    model.clear_notice();
+    assert!(model.turn().is_none() && model.turns.is_empty());
+    model.notice = None;
     model.update(ModelInput::Gate(Event::Resolved { turn: gone }));
-    assert_eq!(model.notice(), None);
+    assert_eq!(model.notice.as_ref(), None);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_turn_that_ends_elsewhere_is_closed_and_said() {
         turn: TurnSummary { state: State::TimedOut, ..turn().summary },
     }));
     assert!(model.turn().is_none());
-    assert!(model.notice().unwrap().text.contains("its time was up"));
+    assert!(model.notice.as_ref().unwrap().text.contains("its time was up"));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
     edited.version += 1;
     edited.summary.holds[0].blocks = true;
     model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
-    let notice = model.notice().unwrap();
+    let notice = model.notice.as_ref().unwrap();
     assert_eq!(notice.level, Level::Warning);
     assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
 }
@@ -70,7 +70,12 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
         TurnView { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
     model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
     assert!(
-        model.notice().unwrap().text.starts_with("The API would refuse it: a tool result without its call.")
+        model
+            .notice
+            .as_ref()
+            .unwrap()
+            .text
+            .starts_with("The API would refuse it: a tool result without its call.")
     );
 }
 
@@ -78,7 +83,7 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
 fn nothing_can_be_done_to_no_turn() {
     let mut model = Model::default();
     assert_eq!(model.update(ModelInput::Act(TurnCall::Cancel.into())), []);
-    assert_eq!(model.notice().unwrap().level, Level::Error);
+    assert_eq!(model.notice.as_ref().unwrap().level, Level::Error);
 }
 
 #[test]
@@ -94,7 +99,7 @@ fn a_refused_policy_is_a_warning() {
         ..PolicyStatus::default()
     };
     model.update(ModelInput::Gate(Event::Policy { policy }));
-    assert_eq!(model.notice().unwrap().level, Level::Warning);
+    assert_eq!(model.notice.as_ref().unwrap().level, Level::Warning);
 }
 
 #[test]
@@ -126,7 +131,7 @@ fn a_turn_shows_its_tokens() {
     let shown = |turn: &TurnView| {
         let model = open(turn.clone());
         let rows = rows::header_rows(turn).into_iter();
-        let entry = model.outline().entry(0).unwrap();
+        let entry = model.outline.entry(0).unwrap();
         let rows = rows.chain([rows::section_row(&turn.sections[0], entry, &[])]);
         let text = |row: rows::Row| row.0.iter().map(|piece| piece.text().to_owned()).collect::<String>();
         rows.map(text).collect::<Vec<_>>().join("\n")

@@ -120,6 +120,39 @@ fn refusals_say_what_to_do() {
 }
 
 #[test]
+fn only_what_was_printed_with_a_number_is_found() {
+    for line in [
+        "open 0",
+        "open 3.0",
+        "open 3.",
+        "open x",
+        "open -1",
+        "open 1 2",
+        "pin 5 x",
+        "delete 3.2",
+        "select 9",
+    ] {
+        let mut desk = FakeDesk::with(&[AGENT]);
+        let shown = transcript(&mut desk, &format!("{line}\n"));
+        assert_eq!(shown.matches("error: ").count(), 1, "{shown}");
+        assert_eq!(desk.turns[0].draft.edits().count(), 0, "{line}");
+    }
+}
+
+#[test]
+fn what_is_chosen_by_a_word_is_chosen_by_a_known_one() {
+    let mut desk = FakeDesk::with(&[AGENT]);
+    let shown = transcript(
+        &mut desk,
+        "mode interceptOnce\nmode\nfollow off\nsave global\n   \nmode sometimes\nfollow\nsave project\nsave Session\n",
+    );
+    assert_eq!((desk.mode, desk.sessions.follow), (TurnMode::InterceptOnce, false));
+    assert_eq!(shown.matches("error: ").count(), 4, "{shown}");
+    assert!(shown.contains("error: `mode` needs one of off, interceptOnce"), "{shown}");
+    assert!(shown.contains("error: `save` needs one of session, workspace, global"), "{shown}");
+}
+
+#[test]
 fn a_secret_typed_in_is_redacted_before_it_is_shown() {
     let mut desk = FakeDesk::with(&[AGENT]);
     let shown = transcript(&mut desk, &format!("edit 5.2\nuse {SECRET}\n.\ndiff\nundo\nredo\nopen 5.2\n"));

@@ -110,10 +110,10 @@ impl Surface for Paper {
 pub(crate) struct Replace(&'static str, pub(crate) Vec<String>);
 
 impl OutsideEditor for Replace {
-    fn edit(&mut self, _: &str) -> io::Result<String> {
-        Ok(format!("{}\n", self.0))
-    }
-    fn read(&mut self, text: &str) -> io::Result<String> {
+    fn open(&mut self, text: &str, may_edit: bool) -> io::Result<String> {
+        if may_edit {
+            return Ok(format!("{}\n", self.0));
+        }
         self.1.push(text.to_owned());
         Ok(text.to_owned())
     }
