@@ -81,11 +81,12 @@ impl TrialFolder {
 
     /// Returns what has come since the last look.
     fn seen(&mut self) -> Result<Vec<(String, Vec<u8>)>, LogError> {
-        let log = match Log::open(&self.folder.join(log::FOLDER)) {
+        let folder = self.folder.join(log::FOLDER);
+        if !folder.is_dir() {
             // No gate was started.
-            Err(LogError::None { .. }) => return Ok(Vec::new()),
-            log => log?,
-        };
+            return Ok(Vec::new());
+        }
+        let log = Log::open(&folder)?;
         let lines = log.after(self.last, MOST)?;
         self.last = lines.last().map_or(self.last, |line| line.id);
         lines.into_iter().map(|line| Ok((line.path, log.show(line.id)?.body.0))).collect()

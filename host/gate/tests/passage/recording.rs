@@ -31,7 +31,7 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     assert_eq!(record.sent.as_ref(), Some(&upstream.only().body));
     assert_eq!((record.api, record.model.as_deref(), record.verdict), ("chat", Some("m"), "forwarded"));
     let edit = &record.edits[0];
-    assert_eq!((edit.kind, &*edit.path, &*edit.rule), ("redact", "messages[0].content", "mail"));
+    assert_eq!((&*edit.kind, &*edit.path, &*edit.rule), ("redact", "messages[0].content", "mail"));
     assert_eq!((edit.detector.as_deref(), edit.length), (Some("pii/email"), Some(EMAIL.len())));
     // Tokens stay tokens.
     let answers = kept.answers.lock().unwrap();
