@@ -76,7 +76,7 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     let mut known: BTreeSet<Format> = BTreeSet::new();
     let not = written.get_ref().not().unwrap_or_default();
     rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
-    let places = written.get_ref().any(written.span()).unwrap_or_default();
+    let places = written.get_ref().any().unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
         let formats = path.formats();
         if formats.is_empty() {
