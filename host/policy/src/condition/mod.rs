@@ -25,9 +25,9 @@ use cel::common::types::{CelBool, CelString, STRING_TYPE};
 use cel::common::value::CowVal;
 use cel::{Context, Env, ExecutionError, Value};
 use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_diagnostic::TextFault;
 use regex::Regex;
 
-pub(crate) use check::ConditionFault;
 use check::{Checker, Literals, negates_text};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactArguments, FactPlace, FindingFact, LeafFacts, RequestFacts};
@@ -103,14 +103,10 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 
 impl Condition {
     /// Compiles an expression; `findings` says whether `leaf.findings` exists in the rule's phase.
-    pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<ConditionFault>> {
+    pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<TextFault>> {
         if source.len() > MAX_SOURCE {
             let message = format!("an expression of more than {MAX_SOURCE} bytes");
-            return Err(vec![ConditionFault {
-                at: 0..source.len(),
-                message,
-                hint: Some("split the rule".into()),
-            }]);
+            return Err(vec![TextFault::new(0..source.len(), message, "split the rule")]);
         }
         let program = ENVIRONMENT.compile(source).map_err(|errors| syntax_faults(source, &errors))?;
         let offset_of = |id| span_of(source, program.source_info().offset_for(id));
@@ -171,7 +167,7 @@ impl Condition {
 
     /// Runs the expression once over an invented leaf: what has the wrong type there has it
     /// everywhere.
-    fn try_out(&self) -> Result<(), ConditionFault> {
+    fn try_out(&self) -> Result<(), TextFault> {
         let document = leafgate_tree::Document::raw(bytes::Bytes::from_static(b"text"));
         let named = Label::new("LABEL").ok().zip(DetectorId::new("pack/name").ok());
         let findings: Vec<FindingFact> = named
@@ -201,7 +197,7 @@ impl Condition {
             ),
             _ => return Ok(()),
         };
-        Err(ConditionFault { at: 0..self.source.len(), message, hint: Some(hint.into()) })
+        Err(TextFault::new(0..self.source.len(), message, hint))
     }
 
     /// Evaluates the terms that name no leaf.
@@ -362,7 +358,7 @@ const FOREIGN: &[(&str, &str)] =
     &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
 
 /// The first word of another language outside of texts, or a lone `=`.
-fn foreign(source: &str) -> Option<ConditionFault> {
+fn foreign(source: &str) -> Option<TextFault> {
     let mut quote = None;
     let mut word = 0;
     for (at, character) in source.char_indices() {
@@ -375,9 +371,7 @@ fn foreign(source: &str) -> Option<ConditionFault> {
                 let before = source[..at].chars().next_back();
                 let joined = matches!(before, Some('=' | '!' | '<' | '>')) || rest[1..].starts_with('=');
                 if !joined {
-                    let message = "CEL assigns nothing with `=`".to_owned();
-                    let hint = Some("`==` compares".to_owned());
-                    return Some(ConditionFault { at: at..at + 1, message, hint });
+                    return Some(TextFault::new(at..at + 1, "CEL assigns nothing with `=`", "`==` compares"));
                 }
             }
             None if is_of_a_word(character) && at >= word => {
@@ -385,12 +379,8 @@ fn foreign(source: &str) -> Option<ConditionFault> {
                 word = at + length;
                 if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length])
                 {
-                    let message = format!("CEL has no `{foreign}`");
-                    return Some(ConditionFault {
-                        at: at..word,
-                        message,
-                        hint: Some(format!("write `{cel}`")),
-                    });
+                    let (message, hint) = (format!("CEL has no `{foreign}`"), format!("write `{cel}`"));
+                    return Some(TextFault::new(at..word, message, hint));
                 }
             }
             None => {}
@@ -403,7 +393,7 @@ fn is_of_a_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '.')
 }
 
-fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault> {
+fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<TextFault> {
     if let Some(fault) = foreign(source) {
         return vec![fault];
     }
@@ -414,7 +404,7 @@ fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault>
             true => "it ends too early: close what is open",
             false => "conditions are CEL: `leaf.text.contains(\"x\") && request.tools > 2`",
         };
-        ConditionFault { at: at..at + 1, message: format!("not CEL: {message}"), hint: Some(hint.into()) }
+        TextFault::new(at..at + 1, format!("not CEL: {message}"), hint)
     };
     // The parser recovers and complains again; the first complaint is the one that helps.
     errors.errors.first().map(fault).into_iter().collect()

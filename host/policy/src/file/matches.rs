@@ -326,10 +326,9 @@ fn paths(raw: &RawField, complaints: &mut Complaints<'_>) -> [Vec<PathPattern>; 
             match PathPattern::parse(word) {
                 Ok(path) if ignores_case => paths.push(path.in_any_case()),
                 Ok(path) => paths.push(path),
-                Err(error) => {
-                    let message = format!("bad path pattern: {}", error.message);
-                    let at = complaints.inside(span.clone(), word, error.at);
-                    complaints.error(at, message, error.hint);
+                Err(fault) => {
+                    let at = complaints.inside(&Spanned::new(span.clone(), (*word).to_owned()), fault.at);
+                    complaints.error(at, format!("bad path pattern: {}", fault.message), fault.hint);
                 }
             }
         }
