@@ -133,12 +133,17 @@ impl Condition {
         self.terms.iter().position(is_false).map(Unmet::Term)
     }
 
-    /// Returns why it does not hold for a leaf; `None` where it holds. As in CEL, a term that is false
-    /// decides, whichever other one fails.
+    /// Returns why it does not hold for a leaf; `None` where it holds.
     pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
-        let mut failed = None;
         // Those of the request first: one of them that is false decides for all leaves.
-        for of_leaf in [false, true] {
+        self.unmet_by(&[false, true], request, leaf)
+    }
+
+    /// Returns why the terms do not hold that name a leaf, or none. As in CEL, a term that is false decides,
+    /// whichever other one fails.
+    fn unmet_by(&self, which: &[bool], request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
+        let mut failed = None;
+        for &of_leaf in which {
             let terms = self.terms.iter().enumerate().filter(|(_, term)| term.names_leaf == of_leaf);
             for (place, term) in terms {
                 match run(&term.expression, request, of_leaf.then_some(leaf)) {
@@ -223,20 +228,12 @@ impl Condition {
             ForRequest::Never => Ok(false),
             ForRequest::Always => Ok(true),
             ForRequest::Whole => run(&self.whole, request, Some(leaf)),
-            ForRequest::LeafTerms => self.leaf_terms(request, leaf),
+            ForRequest::LeafTerms => match self.unmet_by(&[true], request, leaf) {
+                None => Ok(true),
+                Some(Unmet::Term(_)) => Ok(false),
+                Some(Unmet::Failed(error)) => Err(error),
+            },
         }
-    }
-
-    fn leaf_terms(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Result<bool, ConditionError> {
-        let mut failed = None;
-        for term in self.of_leaf() {
-            match run(term, request, Some(leaf)) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        failed.map_or(Ok(true), Err)
     }
 
     /// Evaluates an expression that names no leaf.
