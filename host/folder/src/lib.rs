@@ -9,12 +9,10 @@
 //! This crate knows neither rules nor components.
 #![forbid(unsafe_code)]
 
-mod below;
 mod list;
 mod read;
 mod stamp;
 
-pub use below::{Below, BelowError, Entry};
 pub use list::{Listing, PassedOver, Reason, is_inside, is_plugin, lies_in, list, list_tests, tests_of};
 pub use read::{ReadError, open, read};
 pub use stamp::Stamp;

@@ -4,111 +4,69 @@
 //! no name leads outside, and none does that somebody changes while it is read.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use leafgate_assemble::{FileFault, Files, ListedEntry, check_path};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Names that are looked at in one folder. One with more is no folder of documents.
 const MAX_NAMES: usize = 50_000;
 
-/// Why a file below a folder is not read.
-#[derive(Debug, thiserror::Error)]
-pub enum BelowError {
-    /// Its name leads outside, or could on some system.
-    #[error("its name does not stay below the folder")]
-    Outside,
-    /// There is none.
-    #[error("it is not there")]
-    Missing,
-    /// It is a symbolic link, or lies behind one.
-    #[error("symbolic links are not followed")]
-    Link,
-    /// It is something else than what is asked for: a folder, a file, a device.
-    #[error("it is of another kind")]
-    Kind,
-    /// It holds more than may be read.
-    #[error("it is larger than {limit} bytes")]
-    TooLarge {
-        /// The bound.
-        limit: u64,
-    },
-    /// The system's reason.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// One file or folder below a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its path from the folder, with `/`.
-    pub path: String,
-    /// Whether it is a folder.
-    pub is_folder: bool,
-}
-
-/// A folder below which files are read.
+/// The files below a profile's folder, as they are on disk.
 #[derive(Clone, Debug)]
-pub struct Below {
+pub struct FolderFiles {
     root: PathBuf,
     limit: u64,
 }
 
-impl Below {
-    /// A folder of which files of at most `limit` bytes are read. Its own path may lead over links.
-    #[must_use]
-    pub fn new(root: &Path, limit: u64) -> Self {
-        Below { root: root.to_owned(), limit }
-    }
-
+impl Files for FolderFiles {
     /// Reads a regular file. A larger one is refused before any of it is read.
-    ///
-    /// # Errors
-    /// [`BelowError`] says why not.
-    pub fn read(&self, path: &str) -> Result<Vec<u8>, BelowError> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, FileFault> {
         let parts = parts(path)?;
-        let (name, folders) = parts.split_last().ok_or(BelowError::Outside)?;
+        let (name, folders) = parts.split_last().ok_or(FileFault::Outside)?;
         let folder = self.folder(folders)?;
         // Opening alone has effects on some devices.
         if kind(&folder, name)? != FileType::RegularFile {
-            return Err(BelowError::Kind);
+            return Err(FileFault::NoFile);
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, *name, flags, Mode::empty()).map_err(refused)?;
         let file = File::from(file);
-        let metadata = file.metadata()?;
+        let metadata = file.metadata().map_err(|_| FileFault::Unreadable)?;
         // Another file may stand there by now.
         if !metadata.is_file() {
-            return Err(BelowError::Kind);
+            return Err(FileFault::NoFile);
         }
+        let too_large = FileFault::TooLarge { limit: self.limit };
         if metadata.len() > self.limit {
-            return Err(BelowError::TooLarge { limit: self.limit });
+            return Err(too_large);
         }
         let mut bytes = Vec::new();
-        file.take(self.limit + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > self.limit {
-            return Err(BelowError::TooLarge { limit: self.limit });
-        }
-        Ok(bytes)
+        file.take(self.limit + 1).read_to_end(&mut bytes).map_err(|_| FileFault::Unreadable)?;
+        if bytes.len() as u64 > self.limit { Err(too_large) } else { Ok(bytes) }
     }
 
-    /// Lists files and folders below a folder (`""` for the root) down to a depth: each folder by
-    /// name, and before what is in it. Of more than `most` it gives the first ones. Links, devices
-    /// and names with a dot in front are left out.
-    ///
-    /// # Errors
-    /// [`BelowError`] for a folder that cannot be read.
-    pub fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<Entry>, BelowError> {
+    /// Lists files and folders: each folder by name, and before what is in it. Links, devices and names with a dot
+    /// in front are left out.
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let parts = if folder.is_empty() { Vec::new() } else { parts(folder)? };
         let mut found = Vec::new();
         list_into(&self.folder(&parts)?, folder, depth, most, &mut found)?;
         Ok(found)
     }
+}
+
+impl FolderFiles {
+    /// A folder of which files of at most `limit` bytes are read. Its own path may lead over links.
+    pub(crate) fn new(root: &Path, limit: u64) -> Self {
+        FolderFiles { root: root.to_owned(), limit }
+    }
 
     /// Opens a folder, part by part.
-    fn folder(&self, parts: &[&str]) -> Result<OwnedFd, BelowError> {
+    fn folder(&self, parts: &[&str]) -> Result<OwnedFd, FileFault> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = rustix::fs::openat(CWD, &self.root, flags, Mode::empty()).map_err(refused)?;
         for part in parts {
@@ -118,19 +76,19 @@ impl Below {
     }
 }
 
-fn open_folder(above: &OwnedFd, name: &str) -> Result<OwnedFd, BelowError> {
+fn open_folder(above: &OwnedFd, name: &str) -> Result<OwnedFd, FileFault> {
     if kind(above, name)? != FileType::Directory {
-        return Err(BelowError::Kind);
+        return Err(FileFault::NoFile);
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(above, name, flags, Mode::empty()).map_err(refused)
 }
 
 /// What stands under a name; a link is refused.
-fn kind(folder: &OwnedFd, name: &str) -> Result<FileType, BelowError> {
+fn kind(folder: &OwnedFd, name: &str) -> Result<FileType, FileFault> {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(refused)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Symlink => Err(BelowError::Link),
+        FileType::Symlink => Err(FileFault::Link),
         kind => Ok(kind),
     }
 }
@@ -140,8 +98,8 @@ fn list_into(
     path: &str,
     depth: usize,
     most: usize,
-    found: &mut Vec<Entry>,
-) -> Result<(), BelowError> {
+    found: &mut Vec<ListedEntry>,
+) -> Result<(), FileFault> {
     if depth == 0 {
         return Ok(());
     }
@@ -151,9 +109,9 @@ fn list_into(
         }
         let path = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
         match kind(folder, &name) {
-            Ok(FileType::RegularFile) => found.push(Entry { path, is_folder: false }),
+            Ok(FileType::RegularFile) => found.push(ListedEntry { path, is_folder: false }),
             Ok(FileType::Directory) => {
-                found.push(Entry { path: path.clone(), is_folder: true });
+                found.push(ListedEntry { path: path.clone(), is_folder: true });
                 // One that nobody may read, or that is gone again, has nothing in it.
                 if let Ok(inside) = open_folder(folder, &name) {
                     list_into(&inside, &path, depth - 1, most, found)?;
@@ -166,14 +124,14 @@ fn list_into(
 }
 
 /// The names in a folder, sorted, without those that are hidden or could not be asked for.
-fn names(folder: &OwnedFd) -> Result<Vec<String>, BelowError> {
+fn names(folder: &OwnedFd) -> Result<Vec<String>, FileFault> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         let name = entry.file_name().to_str().ok().filter(|name| !name.starts_with('.'));
         names.extend(name.filter(|name| parts(name).is_ok()).map(str::to_owned));
         if names.len() > MAX_NAMES {
-            return Err(io::Error::other(format!("it holds more than {MAX_NAMES} names")).into());
+            return Err(FileFault::Unreadable);
         }
     }
     names.sort();
@@ -181,18 +139,17 @@ fn names(folder: &OwnedFd) -> Result<Vec<String>, BelowError> {
 }
 
 /// The parts of a path that stays below its folder whatever system it is read on.
-fn parts(path: &str) -> Result<Vec<&str>, BelowError> {
-    let parts: Vec<&str> = path.split('/').collect();
-    let fits = |part: &&str| !matches!(*part, "" | "." | "..") && !part.contains(['\\', ':', '\0']);
-    if parts.iter().all(fits) { Ok(parts) } else { Err(BelowError::Outside) }
+fn parts(path: &str) -> Result<Vec<&str>, FileFault> {
+    check_path(path)?;
+    Ok(path.split('/').collect())
 }
 
-fn refused(errno: Errno) -> BelowError {
+fn refused(errno: Errno) -> FileFault {
     match errno {
-        Errno::NOENT => BelowError::Missing,
-        Errno::LOOP => BelowError::Link,
-        Errno::NOTDIR => BelowError::Kind,
-        errno => BelowError::Io(errno.into()),
+        Errno::NOENT => FileFault::Missing,
+        Errno::LOOP => FileFault::Link,
+        Errno::NOTDIR => FileFault::NoFile,
+        _ => FileFault::Unreadable,
     }
 }
 
@@ -220,27 +177,27 @@ mod tests {
     #[test]
     fn a_file_is_read_up_to_its_bound() {
         let root = folder();
-        let below = |limit| Below::new(&root.path().join("notes"), limit);
+        let below = |limit| FolderFiles::new(&root.path().join("notes"), limit);
         assert_eq!(below(5).read("a.md").unwrap(), b"12345");
         assert_eq!(below(5).read("deep/c.md").unwrap(), b"12345");
-        assert!(matches!(below(4).read("a.md"), Err(BelowError::TooLarge { limit: 4 })));
-        assert!(matches!(below(5).read("none.md"), Err(BelowError::Missing)));
+        assert!(matches!(below(4).read("a.md"), Err(FileFault::TooLarge { limit: 4 })));
+        assert!(matches!(below(5).read("none.md"), Err(FileFault::Missing)));
     }
 
     #[test]
     fn no_name_and_no_link_leads_outside() {
         let root = folder();
-        let below = Below::new(&root.path().join("notes"), 100);
+        let below = FolderFiles::new(&root.path().join("notes"), 100);
         for path in
             ["../outside/secret", "deep/../a.md", "/etc/passwd", "", "a.md/", ".", "a\\b", "c:a", "a\0"]
         {
-            assert!(matches!(below.read(path), Err(BelowError::Outside)), "{path:?}");
+            assert!(matches!(below.read(path), Err(FileFault::Outside)), "{path:?}");
         }
         for path in ["link.md", "away/secret"] {
-            assert!(matches!(below.read(path), Err(BelowError::Link)), "{path:?}");
+            assert!(matches!(below.read(path), Err(FileFault::Link)), "{path:?}");
         }
-        assert!(matches!(below.list("away", 1, 9), Err(BelowError::Link)));
-        assert!(matches!(below.list("..", 1, 9), Err(BelowError::Outside)));
+        assert!(matches!(below.list("away", 1, 9), Err(FileFault::Link)));
+        assert!(matches!(below.list("..", 1, 9), Err(FileFault::Outside)));
     }
 
     #[test]
@@ -250,17 +207,17 @@ mod tests {
         huge.set_len(1 << 30).unwrap();
         let made = std::process::Command::new("mkfifo").arg(root.path().join("pipe")).status().unwrap();
         assert!(made.success());
-        let below = Below::new(root.path(), 1 << 20);
-        assert!(matches!(below.read("huge"), Err(BelowError::TooLarge { limit: 1_048_576 })));
-        assert!(matches!(below.read("pipe"), Err(BelowError::Kind)));
-        assert!(matches!(below.read("notes"), Err(BelowError::Kind)));
-        assert!(matches!(below.read("notes/a.md/x"), Err(BelowError::Kind)));
+        let below = FolderFiles::new(root.path(), 1 << 20);
+        assert!(matches!(below.read("huge"), Err(FileFault::TooLarge { limit: 1_048_576 })));
+        assert!(matches!(below.read("pipe"), Err(FileFault::NoFile)));
+        assert!(matches!(below.read("notes"), Err(FileFault::NoFile)));
+        assert!(matches!(below.read("notes/a.md/x"), Err(FileFault::NoFile)));
     }
 
     #[test]
     fn a_list_is_sorted_and_has_neither_links_nor_hidden_names() {
         let root = folder();
-        let below = Below::new(root.path(), 100);
+        let below = FolderFiles::new(root.path(), 100);
         let paths = |depth, most| -> Vec<String> {
             below.list("notes", depth, most).unwrap().into_iter().map(|entry| entry.path).collect()
         };

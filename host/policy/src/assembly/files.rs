@@ -1,46 +1,11 @@
-//! The files that a profile names.
+//! The files that a profile names, read once.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use leafgate_assemble::{FileFault, Files, ListedEntry};
-use leafgate_folder::{Below, BelowError};
 
-/// The files below a profile's folder, as they are on disk.
-#[derive(Clone, Debug)]
-pub struct FolderFiles(Below);
-
-impl FolderFiles {
-    pub(crate) fn new(root: &Path, limit: u64) -> Self {
-        FolderFiles(Below::new(root, limit))
-    }
-}
-
-impl Files for FolderFiles {
-    fn read(&self, path: &str) -> Result<Vec<u8>, FileFault> {
-        self.0.read(path).map_err(fault)
-    }
-
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
-        let listed = self.0.list(folder, depth, most).map_err(fault)?;
-        Ok(listed
-            .into_iter()
-            .map(|entry| ListedEntry { path: entry.path, is_folder: entry.is_folder })
-            .collect())
-    }
-}
-
-fn fault(error: BelowError) -> FileFault {
-    match error {
-        BelowError::Outside => FileFault::Outside,
-        BelowError::Missing => FileFault::Missing,
-        BelowError::Link => FileFault::Link,
-        BelowError::Kind => FileFault::NoFile,
-        BelowError::TooLarge { limit } => FileFault::TooLarge { limit },
-        BelowError::Io(_) => FileFault::Unreadable,
-    }
-}
+use super::below::FolderFiles;
 
 /// Files that are read once: whoever asks again gets what was there the first time, errors too. So
 /// what a turn is made of does not change while its tools run.

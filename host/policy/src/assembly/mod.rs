@@ -3,6 +3,7 @@
 //! An [`Assembly`] is a `[[assemble]]` table that was read. It runs before all rules, so that they
 //! search what it puts in like everything else.
 
+mod below;
 mod files;
 mod made;
 
@@ -19,7 +20,8 @@ use crate::rule::words;
 use crate::said::Asked;
 use crate::{Context, Policy};
 
-pub use files::{FolderFiles, ReadOnce};
+pub use below::FolderFiles;
+pub use files::ReadOnce;
 pub use made::{MadeRequest, NotMade};
 
 /// A profile, and which requests it is for.
