@@ -55,8 +55,7 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         if let Some(made) = made {
             printer.error_line(&format!(
                 "leafgate: made by profile `{}` ({}): paths are those of what it makes",
-                made.profile.id(),
-                made.profile.origin()
+                made.profile.id, made.profile.origin
             ));
             asked.follow(&made.profile);
             document = Arc::new(made.document);

@@ -151,7 +151,7 @@ fn judge_at(
     if let Some(made) = policy.make_request(profile, &document, &at(upstream, asked.context(&session)))? {
         asked.follow(&made.profile);
         document = Arc::new(made.document);
-        assembled = Some((Arc::clone(made.profile.id()), made.steps));
+        assembled = Some((Arc::clone(&made.profile.id), made.steps));
     }
     let context = at(upstream, asked.context(&session));
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
@@ -220,7 +220,7 @@ impl RequestPath {
 
     /// Asks the model of the profile that made the request, where the path names it.
     pub(crate) fn follow(&mut self, assembly: &Assembly) {
-        let (Some(model), Some(path)) = (&assembly.profile().model, &self.path) else { return };
+        let (Some(model), Some(path)) = (&assembly.profile.model, &self.path) else { return };
         let Some(other) = path.with_model(model) else { return };
         self.path = Some(other);
         self.model = self.model.is_some().then(|| model.to_string());

@@ -147,7 +147,7 @@ impl Ruling {
 
     /// Which calls the profile does not allow, where it asks nobody about them.
     fn unapproved(&self, calls: &[(usize, &Call)]) -> Vec<(usize, String)> {
-        if self.approval().is_none_or(|approval| approval.rest() == Rest::Ask) {
+        if self.approval().is_none_or(|approval| approval.rest == Rest::Ask) {
             return Vec::new();
         }
         let why = format!("profile `{}` does not allow it", self.profile());
@@ -184,7 +184,7 @@ impl Ruling {
     }
 
     fn profile(&self) -> &str {
-        self.assembly.as_ref().map(|assembly| &**assembly.id()).unwrap_or_default()
+        self.assembly.as_ref().map(|assembly| &*assembly.id).unwrap_or_default()
     }
 
     fn evaluate_calls<'c>(
