@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     let assembly = &made.profile;
     let body = made.document.source();
     let composed = Composed {
-        profile: assembly.id(),
+        profile: &assembly.id,
         body: std::str::from_utf8(body).context("the body is not UTF-8")?,
         sha256: base16ct::lower::encode_string(&Sha256::digest(body)),
         steps: &made.steps,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<E
     };
     printer.show(&composed, |composed, printer| {
         printer.bytes(composed.body.as_bytes())?;
-        printer.error_line(&format!("leafgate: made by profile `{}` ({})", assembly.id(), assembly.origin()));
+        printer.error_line(&format!("leafgate: made by profile `{}` ({})", assembly.id, assembly.origin));
         composed.steps.iter().for_each(|step| printer.error_line(&format!("leafgate: {step}")));
         std::io::Result::Ok(())
     })

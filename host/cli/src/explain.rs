@@ -53,8 +53,7 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
         if let Some(made) = asked.make(&loaded, args.profile.as_deref(), &document)? {
             printer.error_line(&format!(
                 "leafgate: made by profile `{}` ({}): paths are those of what it makes",
-                made.profile.id(),
-                made.profile.origin()
+                made.profile.id, made.profile.origin
             ));
             document = Arc::new(made.document);
         }

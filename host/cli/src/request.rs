@@ -150,7 +150,7 @@ fn judge_at(
     let mut assembled = None;
     if let Some(made) = asked.make(policy, request.profile.as_deref(), &document)? {
         document = Arc::new(made.document);
-        assembled = Some((Arc::clone(made.profile.id()), made.steps));
+        assembled = Some((Arc::clone(&made.profile.id), made.steps));
     }
     let context = asked.context();
     let (received, vault) = (Arc::clone(&document), Vault::new(keys));
@@ -236,7 +236,7 @@ impl AskedRequest {
     ) -> Result<Option<MadeRequest>, NotMade> {
         let made = policy.make_request(named, document, &self.context())?;
         if let (Some(made), Some(path)) = (&made, &self.path)
-            && let Some(model) = &made.profile.profile().model
+            && let Some(model) = &made.profile.profile.model
             && let Some(other) = path.with_model(model)
         {
             self.path = Some(other);

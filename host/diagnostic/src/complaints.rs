@@ -14,6 +14,24 @@ pub struct Complaints<'d> {
     pub diagnostics: &'d mut Diagnostics,
 }
 
+/// One thing wrong in a text that a file holds: where in the text, what, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TextFault {
+    /// Its range in the text.
+    pub at: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl TextFault {
+    /// Returns a fault.
+    pub fn new(at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> TextFault {
+        TextFault { at, message: message.into(), hint: hint.into() }
+    }
+}
+
 impl Complaints<'_> {
     /// Records an error at a place of the file.
     pub fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
@@ -41,13 +59,25 @@ impl Complaints<'_> {
         fits.then(|| name.get_ref().clone())
     }
 
-    /// Returns the range in the file for a range of a string's content. Exact where the string is written
-    /// without escapes, else the whole string.
+    /// Returns what was read of a text; reports what is wrong in it.
+    pub fn sound<T>(&mut self, text: &Spanned<String>, read: Result<T, Vec<TextFault>>) -> Option<T> {
+        let faults = match read {
+            Ok(read) => return Some(read),
+            Err(faults) => faults,
+        };
+        for TextFault { at, message, hint } in faults {
+            self.error(self.inside(text, at), message, hint);
+        }
+        None
+    }
+
+    /// Returns the range in the file for a range of a text. Exact where the text is written without escapes, else
+    /// the whole text.
     #[must_use]
-    pub fn inside(&self, string: Range<usize>, content: &str, at: Range<usize>) -> Range<usize> {
-        let text = self.diagnostics.text(self.file);
-        let Some(written) = text.get(string.clone()) else { return string };
-        match written.find(content) {
+    pub fn inside(&self, text: &Spanned<String>, at: Range<usize>) -> Range<usize> {
+        let (string, content) = (text.span(), text.get_ref());
+        let Some(written) = self.diagnostics.text(self.file).get(string.clone()) else { return string };
+        match written.find(content.as_str()) {
             Some(start) if !content.is_empty() => {
                 let start = string.start + start;
                 start + at.start..start + at.end.min(content.len()).max(at.start)

@@ -18,17 +18,17 @@ pub struct TableKey {
     pub name: &'static str,
     /// What it takes.
     pub takes: Type,
-    /// To which words of the key that is the table's [`Need::Tag`] it belongs; to all where none is named.
+    /// To which words of the key that is the table's [`KeyNeed::Tag`] it belongs; to all where none is named.
     pub of: &'static [&'static str],
     /// Whether it must be there.
-    pub need: Need,
+    pub need: KeyNeed,
     /// How it is written, for whoever leaves it out or writes something else.
     pub hint: Option<&'static str>,
 }
 
 /// Whether a key must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum KeyNeed {
     /// It may be left out.
     No,
     /// It must be there.
@@ -145,7 +145,7 @@ pub fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<R
 /// Declares a table, and what it is called: `a rule`. A row is the field, its key where that is another word, its type, what it takes where
 /// the type does not say it, the actions that it belongs to, and how it is written:
 /// `[must] kind as "as": String = Word(KINDS) => ["classify"]; "as = \"context\"",`. Every value may be absent; one
-/// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]` ([`Need`](crate::keys::Need)).
+/// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]` ([`KeyNeed`](crate::keys::KeyNeed)).
 #[macro_export]
 macro_rules! table {
     ($(#[$about:meta])* $table:ident, $called:literal {
@@ -196,10 +196,10 @@ macro_rules! table {
     (@takes $type:ty, $takes:expr) => { $takes };
     (@of) => { &[] };
     (@of $of:expr) => { &$of };
-    (@need) => { $crate::keys::Need::No };
-    (@need must) => { $crate::keys::Need::There };
-    (@need said) => { $crate::keys::Need::Said };
-    (@need tag) => { $crate::keys::Need::Tag };
+    (@need) => { $crate::keys::KeyNeed::No };
+    (@need must) => { $crate::keys::KeyNeed::There };
+    (@need said) => { $crate::keys::KeyNeed::Said };
+    (@need tag) => { $crate::keys::KeyNeed::Tag };
     (@hint) => { None };
     (@hint $hint:expr) => { Some($hint) };
 }

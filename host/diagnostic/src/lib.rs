@@ -26,7 +26,7 @@ use leafgate_detect::{Engine, Input};
 use memchr::memchr_iter;
 use serde::Serialize;
 
-pub use complaints::Complaints;
+pub use complaints::{Complaints, TextFault};
 pub use hint::{did_you_mean, hint_for};
 pub use place::place_of;
 pub use tables::{parse, read, said};

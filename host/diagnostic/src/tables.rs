@@ -10,7 +10,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{BROKEN, Need, Table, TableKey, Type, WordList, names};
+use crate::keys::{BROKEN, KeyNeed, Table, TableKey, Type, WordList, names};
 use crate::number::{in_millis, shown_time};
 use crate::{Complaints, did_you_mean, hint_for};
 
@@ -75,7 +75,7 @@ impl TableReader<'_, '_> {
             let before = self.complaints.diagnostics.errors();
             let Some(value) = table.get_mut(key.name) else { continue };
             // What a text is for, whoever wrote none need not be told: quotes are missing.
-            let is_for = key.need != Need::No && matches!(key.takes, Type::Text | Type::Texts);
+            let is_for = key.need != KeyNeed::No && matches!(key.takes, Type::Text | Type::Texts);
             if !self.keeps(key.name, key.takes, key.hint.filter(|_| !is_for), value) {
                 table.remove(key.name);
             }
@@ -127,17 +127,17 @@ impl TableReader<'_, '_> {
         name: &str,
         broken: &mut BTreeSet<String>,
     ) {
-        let tag = keys.iter().find(|key| key.need == Need::Tag).and_then(|key| table.get(key.name));
+        let tag = keys.iter().find(|key| key.need == KeyNeed::Tag).and_then(|key| table.get(key.name));
         let tag = tag.and_then(|tag| tag.get_ref().as_str()).unwrap_or_default();
         for key in keys {
             let field = key.name;
             let value = table.get(field);
-            match value.filter(|value| key.need != Need::Said || says(value.get_ref())) {
+            match value.filter(|value| key.need != KeyNeed::Said || says(value.get_ref())) {
                 Some(value) if !key.of.is_empty() && !tag.is_empty() && !key.of.contains(&tag) => {
                     let hint = format!("`{field}` belongs to {}", key.of.join(", "));
                     self.complaints.error(value.span(), format!("`{field}` means nothing to `{tag}`"), hint);
                 }
-                None if key.need != Need::No && !broken.contains(field) => {
+                None if key.need != KeyNeed::No && !broken.contains(field) => {
                     let message = match key.of {
                         [] => format!("{name} without `{field}`"),
                         of if of.contains(&tag) => format!("`{tag}` needs `{field}`"),
@@ -180,13 +180,18 @@ impl TableReader<'_, '_> {
                 }
                 true
             }
-            (Type::Texts | Type::Words(_) | Type::WordMatch(_), DeValue::Array(items)) => {
+            (Type::Texts | Type::Words(_), DeValue::Array(items)) => {
                 let was_empty = items.is_empty();
                 let all = std::mem::replace(items, DeArray::new()).into_iter();
                 let one = takes.of_items();
                 *items =
                     all.filter_map(|mut it| self.keeps(name, one, hint, &mut it).then_some(it)).collect();
                 was_empty || !items.is_empty()
+            }
+            (Type::WordMatch(words), DeValue::String(_) | DeValue::Array(_)) => {
+                let is_left = self.keeps(name, words.map_or(Type::Texts, Type::Words), hint, value);
+                spell_out(value);
+                is_left
             }
             (Type::WordMatch(words), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
@@ -218,7 +223,7 @@ impl Type {
     /// What an item takes in a list of such a key, or under a name.
     fn of_items(self) -> Type {
         match self {
-            Type::Words(words) | Type::WordMatch(Some(words)) => Type::Word(words),
+            Type::Words(words) => Type::Word(words),
             Type::Named => Type::WordMatch(None),
             Type::Tables(what, keys) => Type::Of(what, keys),
             _ => Type::Text,
@@ -262,7 +267,7 @@ impl Type {
 /// Returns what is wrong with a value that holds no others, and what to do about it.
 fn wrong(name: &str, takes: Type, value: &DeValue<'_>) -> Option<(String, String)> {
     let is_right = match (takes, value) {
-        (Type::Word(words) | Type::Words(words) | Type::WordMatch(Some(words)), DeValue::String(word)) => {
+        (Type::Word(words) | Type::Words(words), DeValue::String(word)) => {
             let known = words();
             let hint = || match word.strip_prefix('!').filter(|other| known.contains(other)) {
                 Some(other) => format!("write `{name} = {{ not = \"{other}\" }}`"),
@@ -276,13 +281,20 @@ fn wrong(name: &str, takes: Type, value: &DeValue<'_>) -> Option<(String, String
         }
         (Type::Time(range), DeValue::String(text)) => in_millis(text).is_some_and(|time| range.allow(time)),
         (Type::FlagOr(word), DeValue::String(text)) => text == word,
-        (Type::Text | Type::Texts | Type::WordMatch(None) | Type::TextOrTable, DeValue::String(_)) => true,
+        (Type::Text | Type::Texts | Type::TextOrTable, DeValue::String(_)) => true,
         (Type::Until, DeValue::String(_) | DeValue::Datetime(_)) => true,
         (Type::Flag | Type::FlagOr(_), DeValue::Boolean(_)) => true,
         (Type::Table | Type::TextOrTable, DeValue::Table(_)) => true,
         _ => false,
     };
     (!is_right).then(|| (format!("`{name}` must be {}", takes.said()), takes.hint(value).to_owned()))
+}
+
+/// Has a text or a list say what it is short for: a table of which it is `any`.
+fn spell_out(value: &mut Spanned<DeValue<'_>>) {
+    let span = value.span();
+    let any = Spanned::new(span.clone(), std::mem::replace(value.get_mut(), DeValue::Boolean(true)));
+    *value.get_mut() = DeValue::Table([(Spanned::new(span, "any".into()), any)].into_iter().collect());
 }
 
 /// Whether a value is more than a blank text or an empty list.
@@ -301,7 +313,7 @@ fn word_match(words: Option<WordList>) -> [TableKey; 3] {
         name,
         takes,
         of: &[],
-        need: Need::No,
+        need: KeyNeed::No,
         hint: None,
     })
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{SeqAccess, Visitor};
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -60,20 +60,10 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// What a text may be: a word or several, or a table that says more.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum WordMatch {
-    /// Any of these words.
-    Any(OneOrMany),
-    /// `{ any = …, not = …, ignore-case = … }`.
-    Table(WordMatchTable),
-}
-
-/// What a text may be and may not be.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// What a text may be and may not be: `{ any = …, not = …, ignore-case = … }`. A word or several alone are `any`.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WordMatchTable {
+pub struct WordMatch {
     /// It is any of these; anything where the key is not there.
     pub any: Option<Spanned<OneOrMany>>,
     /// It is none of these.
@@ -83,58 +73,32 @@ pub struct WordMatchTable {
 }
 
 impl WordMatch {
-    /// Returns the words of which it may be any, with their places; `None` where none are written. `span` is
-    /// the place of the whole value.
+    /// Returns the words of which it may be any, with their places; `None` where none are written.
     #[must_use]
-    pub fn any(&self, span: Range<usize>) -> Option<Vec<(&str, Range<usize>)>> {
-        match self {
-            WordMatch::Any(words) => Some(words.words(span)),
-            WordMatch::Table(WordMatchTable { any, .. }) => {
-                any.as_ref().map(|any| any.get_ref().words(any.span()))
-            }
-        }
+    pub fn any(&self) -> Option<Vec<(&str, Range<usize>)>> {
+        self.any.as_ref().map(|words| words.get_ref().words(words.span()))
     }
 
     /// Returns the words of which it may be none, with their places; `None` where none are written.
     #[must_use]
     pub fn not(&self) -> Option<Vec<(&str, Range<usize>)>> {
-        let WordMatch::Table(WordMatchTable { not: Some(not), .. }) = self else { return None };
-        Some(not.get_ref().words(not.span()))
-    }
-
-    /// Returns where it says whether case counts, and whether it does not; `None` where it says nothing.
-    #[must_use]
-    pub fn ignore_case(&self) -> Option<&Spanned<bool>> {
-        let WordMatch::Table(WordMatchTable { ignore_case, .. }) = self else { return None };
-        ignore_case.as_ref()
+        self.not.as_ref().map(|words| words.get_ref().words(words.span()))
     }
 }
 
-impl<'de> Deserialize<'de> for WordMatch {
-    // Not `#[serde(untagged)]`, as above.
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WordMatchVisitor;
-
-        impl<'de> Visitor<'de> for WordMatchVisitor {
-            type Value = WordMatch;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string, a list of strings, or a table with `any` and `not`")
-            }
-
-            fn visit_str<E>(self, word: &str) -> Result<WordMatch, E> {
-                Ok(WordMatch::Any(OneOrMany::One(word.to_owned())))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<WordMatch, A::Error> {
-                OneOrMany::deserialize(SeqAccessDeserializer::new(items)).map(WordMatch::Any)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WordMatch, A::Error> {
-                WordMatchTable::deserialize(MapAccessDeserializer::new(map)).map(WordMatch::Table)
+impl Serialize for WordMatch {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WordMatch { any: Some(any), not: None, ignore_case: None } => any.serialize(serializer),
+            WordMatch { any, not, ignore_case } => {
+                let texts = [("any", any), ("not", not)];
+                let mut table = serializer.serialize_map(None)?;
+                for (key, words) in texts.iter().filter_map(|(key, words)| Some((key, words.as_ref()?))) {
+                    table.serialize_entry(key, words)?;
+                }
+                ignore_case.iter().try_for_each(|ignore| table.serialize_entry("ignore-case", ignore))?;
+                table.end()
             }
         }
-
-        deserializer.deserialize_any(WordMatchVisitor)
     }
 }

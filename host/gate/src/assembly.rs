@@ -45,7 +45,7 @@ impl Made {
     /// The profile and its steps, for the log.
     pub(crate) fn summary(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(ToString::to_string).collect();
-        format!("{}: {}", self.assembly.id(), steps.join("; "))
+        format!("{}: {}", self.assembly.id, steps.join("; "))
     }
 }
 
@@ -70,7 +70,7 @@ impl Assembler {
         };
         let files = self.files(policy, assembly, context.session, document, counted.is_some());
         let refused = |what: &dyn fmt::Display| {
-            Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id()))
+            Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id))
         };
         let assembled = match counted {
             None => assembly.assemble(document, &*files),
@@ -140,7 +140,7 @@ fn turn(
 ) -> [u8; 32] {
     let mut parts = PartsDigest::default();
     parts.add(policy.digest());
-    parts.add(assembly.id().as_bytes());
+    parts.add(assembly.id.as_bytes());
     parts.add(session.as_bytes());
     for range in words.iter().cloned().chain(call.map(|call| document.subtree(call))) {
         // Which of several equal messages it is, its place says.
@@ -156,7 +156,7 @@ fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
     if policy.assemblies().is_empty() || document.member(document.root(), PICKED).is_none() {
         return Ok(());
     }
-    let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &**assembly.id()).collect();
+    let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &*assembly.id).collect();
     Err(Refusal::malformed(format!(
         "the member `{PICKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {}",
         ids.join(", ")

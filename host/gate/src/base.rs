@@ -50,7 +50,7 @@ impl RequestBase {
         if let Some(assembly) = policy.assembly(id) {
             return Ok(Some(Arc::clone(assembly)));
         }
-        let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &**assembly.id()).collect();
+        let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &*assembly.id).collect();
         let there = match ids.is_empty() {
             true => "the policy has none: write an `[[assemble]]` table".to_owned(),
             false => format!("profiles are: {}", ids.join(", ")),

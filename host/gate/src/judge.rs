@@ -272,7 +272,7 @@ impl JudgeCase {
         let mut assembled = None;
         if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
             assembled = Some(made.summary());
-            if let Some(other) = &made.assembly.profile().model {
+            if let Some(other) = &made.assembly.profile.model {
                 self.ask_model(&mut subject, other, true);
             }
             self.assembly = Some(Arc::clone(&made.assembly));

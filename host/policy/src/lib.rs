@@ -193,20 +193,8 @@ impl Policy {
         load::load(source, None, plugins, None, None)
     }
 
-    /// Loads a policy at a moment, on which depends which of its exceptions are in force. Without a
-    /// moment, as [`Policy::load`] has none, whatever ends has ended.
-    ///
-    /// # Errors
-    /// As [`Policy::load`].
-    pub fn load_at(
-        source: &PolicySource,
-        plugins: &dyn PluginLoader,
-        now: SystemTime,
-    ) -> Result<Policy, LoadError> {
-        load::load(source, None, plugins, Some(now), None)
-    }
-
-    /// Loads a policy as [`Policy::load_at`] does, with the operator's policy in the place of the built-in
+    /// Loads a policy at a moment, on which depends which of its exceptions are in force (without one, as
+    /// [`Policy::load`] has none, whatever ends has ended), with the operator's policy in the place of the built-in
     /// one, and with values that are looked for besides. Where no rule names `secrets/known`, a rule of its
     /// own redacts them, in any policy that has rules.
     ///

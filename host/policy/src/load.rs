@@ -423,9 +423,9 @@ impl Loading {
             for raw in rows(&read.raw.assemblies) {
                 let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
                 let Some(assembly) = assemble::compile(raw, &read.folder, &mut complaints) else { continue };
-                if let Some(first) = assemblies.iter().find(|known| known.id() == assembly.id()) {
-                    let message = format!("profile `{}` is declared twice", assembly.id());
-                    complaints.error(raw.span(), message, format!("the first is at {}", first.origin()));
+                if let Some(first) = assemblies.iter().find(|known| known.id == assembly.id) {
+                    let message = format!("profile `{}` is declared twice", assembly.id);
+                    complaints.error(raw.span(), message, format!("the first is at {}", first.origin));
                 }
                 assemblies.push(Arc::new(assembly));
             }

@@ -19,6 +19,7 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::TextFault;
 use leafgate_tree::{Format, NodeType};
 
 /// Longer patterns are mistakes.
@@ -45,20 +46,12 @@ pub(crate) enum Step {
     AnyDepth,
 }
 
-/// Why a pattern cannot be read: where in it, and what to do.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct PatternError {
-    pub(crate) at: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) hint: &'static str,
-}
-
 impl PathPattern {
     /// Reads a pattern.
-    pub(crate) fn parse(source: &str) -> Result<Self, PatternError> {
+    pub(crate) fn parse(source: &str) -> Result<Self, TextFault> {
         if source.starts_with('/') {
             let hint = "write `messages[0].content`, not `/messages/0/content`";
-            return Err(PatternError { at: 0..source.len(), message: "this is a JSON pointer".into(), hint });
+            return Err(TextFault::new(0..source.len(), "this is a JSON pointer", hint));
         }
         let mut steps = Vec::new();
         let mut reader = PatternReader { source, at: 0 };
@@ -66,12 +59,11 @@ impl PathPattern {
             steps.push(reader.step(steps.is_empty())?);
         }
         if steps.is_empty() {
-            let hint = "`**` selects everything";
-            return Err(PatternError { at: 0..0, message: "an empty path pattern".into(), hint });
+            return Err(TextFault::new(0..0, "an empty path pattern", "`**` selects everything"));
         }
         if steps.len() > MAX_SEGMENTS {
             let message = format!("a path pattern of more than {MAX_SEGMENTS} segments");
-            return Err(PatternError { at: 0..source.len(), message, hint: "use `**`" });
+            return Err(TextFault::new(0..source.len(), message, "use `**`"));
         }
         Ok(PathPattern { source: source.to_owned(), steps })
     }
@@ -155,7 +147,7 @@ struct PatternReader<'s> {
 }
 
 impl PatternReader<'_> {
-    fn step(&mut self, first: bool) -> Result<Step, PatternError> {
+    fn step(&mut self, first: bool) -> Result<Step, TextFault> {
         let rest = &self.source[self.at..];
         if rest.starts_with('[') {
             return self.bracket();
@@ -169,7 +161,7 @@ impl PatternReader<'_> {
         self.name()
     }
 
-    fn name(&mut self) -> Result<Step, PatternError> {
+    fn name(&mut self) -> Result<Step, TextFault> {
         let rest = &self.source[self.at..];
         let end = rest.find(['.', '[', ']', '"']).unwrap_or(rest.len());
         let name = &rest[..end];
@@ -186,7 +178,7 @@ impl PatternReader<'_> {
         Ok(step)
     }
 
-    fn bracket(&mut self) -> Result<Step, PatternError> {
+    fn bracket(&mut self) -> Result<Step, TextFault> {
         let rest = &self.source[self.at..];
         if rest.starts_with("[\"") {
             return self.quoted();
@@ -213,7 +205,7 @@ impl PatternReader<'_> {
     }
 
     /// `["…"]`: the text between is a JSON string.
-    fn quoted(&mut self) -> Result<Step, PatternError> {
+    fn quoted(&mut self) -> Result<Step, TextFault> {
         let body = &self.source[self.at + 1..];
         let mut strings = serde_json::Deserializer::from_str(body).into_iter::<String>();
         let Some(Ok(key)) = strings.next() else {
@@ -231,9 +223,9 @@ impl PatternReader<'_> {
         Ok(Step::Key(key))
     }
 
-    fn error(&self, len: usize, message: &str, hint: &'static str) -> Result<Step, PatternError> {
+    fn error(&self, len: usize, message: &str, hint: &str) -> Result<Step, TextFault> {
         let end = (self.at + len).min(self.source.len());
-        Err(PatternError { at: self.at..end, message: message.to_owned(), hint })
+        Err(TextFault::new(self.at..end, message, hint))
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use leafgate_diagnostic::{TextFault, hint_for};
+
 /// The words of a rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
@@ -38,17 +40,9 @@ leafgate_words::words! {
     pub(crate) fn name = 0;
 }
 
-/// A name in braces that is no fact.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownFact {
-    /// Its range in the words.
-    pub(crate) at: Range<usize>,
-    pub(crate) name: String,
-}
-
 impl Reason {
     /// Reads the words of a rule. `$${` stands for `${`.
-    pub(crate) fn parse(source: &str) -> Result<Reason, Vec<UnknownFact>> {
+    pub(crate) fn parse(source: &str) -> Result<Reason, Vec<TextFault>> {
         let (mut parts, mut unknown) = (Vec::new(), Vec::new());
         let mut words = String::new();
         let mut at = 0;
@@ -68,7 +62,7 @@ impl Reason {
                     parts.push(ReasonPart::Words(std::mem::take(&mut words)));
                     parts.push(ReasonPart::Fact(fact));
                 }
-                None => unknown.push(UnknownFact { at: start..end, name: name.to_owned() }),
+                None => unknown.push(no_fact(name, start..end)),
             }
             at = end;
         }
@@ -92,6 +86,18 @@ impl Reason {
             ReasonPart::Fact(fact) => tell(*fact),
         };
         self.parts.iter().map(part).collect()
+    }
+}
+
+/// Returns what is wrong with a name in braces that is no fact.
+fn no_fact(name: &str, at: Range<usize>) -> TextFault {
+    match name {
+        "leaf.text" | "leaf.findings" | "leaf.key" | "leaf.path" | "leaf.pointer" => TextFault::new(
+            at,
+            format!("`{name}` may hold what must not be told"),
+            format!("clients and logs read the reason; it can name {}", Fact::NAMES.join(", ")),
+        ),
+        name => TextFault::new(at, format!("a reason has no `{name}`"), hint_for(name, Fact::NAMES)),
     }
 }
 
@@ -123,7 +129,8 @@ mod tests {
     #[test]
     fn what_is_no_fact_is_named_with_its_place() {
         let unknown = Reason::parse("a ${leaf.text} b ${leaf.tool").unwrap_err();
-        assert_eq!(unknown, [UnknownFact { at: 2..14, name: "leaf.text".into() }]);
+        assert_eq!((unknown.len(), &unknown[0].at), (1, &(2..14)));
+        assert!(unknown[0].message.contains("`leaf.text`"), "{unknown:?}");
         assert_eq!(Reason::parse("${x").unwrap_err()[0].at, 0..3);
     }
 

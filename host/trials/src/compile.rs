@@ -105,7 +105,7 @@ impl TestCompiler<'_, '_> {
     fn profile(&mut self, raw: &RawTest) -> Option<String> {
         let profile = raw.profile.as_ref()?;
         if self.policy.assembly(profile.get_ref()).is_none() {
-            let known: Vec<&str> = self.policy.assemblies().iter().map(|it| &**it.id()).collect();
+            let known: Vec<&str> = self.policy.assemblies().iter().map(|it| &*it.id).collect();
             let message = format!("the policy has no profile `{}`", profile.get_ref());
             self.complaints.error(profile.span(), message, hint_for(profile.get_ref(), &known));
         }
@@ -216,7 +216,7 @@ impl TestCompiler<'_, '_> {
 
     /// Ids of rules; reports those that the policy has not.
     fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
-        let profiles = self.policy.assemblies().iter().map(|profile| &**profile.id());
+        let profiles = self.policy.assemblies().iter().map(|profile| &*profile.id);
         let known: Vec<&str> = self.policy.rules().map(|id| &**id).chain(profiles).collect();
         let mut ids = BTreeSet::new();
         for (id, span) in raw.get_ref().words(raw.span()) {

@@ -38,7 +38,8 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
-    let policy = Policy::load_at(&policy, &TriedPlugin(Arc::clone(&heard)), SystemTime::now())?;
+    let policy =
+        Policy::load_knowing(&policy, None, &TriedPlugin(Arc::clone(&heard)), SystemTime::now(), None)?;
     let judged = request::judge_by(&policy, &args.request, &ConfigArgs::default(), EarlierEdits::None)?;
     let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
     match printer.is_json() {

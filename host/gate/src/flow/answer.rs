@@ -37,7 +37,7 @@ impl Shared {
         let Some(came) = AnswerForm::of(answer.headers()) else { return Ok(answer) };
         let wanted = if flow.streams { AnswerForm::Events } else { AnswerForm::Whole };
         let replays =
-            came == AnswerForm::Whole && wanted == AnswerForm::Events && flow.assembly.replays_streams();
+            came == AnswerForm::Whole && wanted == AnswerForm::Events && flow.assembly.replay_stream;
         let footnote = flow.footnote().filter(|_| came == wanted || replays);
         if footnote.is_none() && !replays {
             return Ok(answer);

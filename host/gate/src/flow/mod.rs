@@ -95,11 +95,11 @@ impl DowngradeFlow {
     /// What is to be done where the provider does not take something.
     fn next(&mut self, refused: Refused, sent: &[u8], along: &mut Along) -> Next {
         let Some(api) = self.format.api() else { return Next::Pass };
-        let allowed = self.assembly.downgrade();
+        let allowed = &self.assembly.downgrade;
         match refused {
             Refused::Images if allowed.images => self.without(api, refused, Without::Images, sent),
             Refused::Tools if allowed.tools => self.without(api, refused, Without::Tools, sent),
-            Refused::Stream if self.assembly.replays_streams() => {
+            Refused::Stream if self.assembly.replay_stream => {
                 self.without(api, refused, Without::Stream, sent)
             }
             Refused::Model => self.next_model(api, sent, along),
@@ -126,7 +126,7 @@ impl DowngradeFlow {
 
     fn next_model(&mut self, api: AssembleApi, sent: &[u8], along: &mut Along) -> Next {
         let assembly = Arc::clone(&self.assembly);
-        let left = &assembly.downgrade().models[self.lessened.models..];
+        let left = &assembly.downgrade.models[self.lessened.models..];
         for model in left {
             self.lessened.models += 1;
             if let Ok(Some(body)) = downgrade(api, sent, &Without::Model(model.clone())) {
@@ -140,7 +140,7 @@ impl DowngradeFlow {
         }
         // Who looks at a body cannot choose what stands in a path.
         let in_path = self.subject.api.target_of_model(&self.subject.to.path, "").is_some();
-        if !in_path && assembly.downgrade().otherwise == Otherwise::Pause && !self.lessened.asked {
+        if !in_path && assembly.downgrade.otherwise == Otherwise::Pause && !self.lessened.asked {
             self.lessened.asked = true;
             return Next::Ask;
         }
@@ -157,7 +157,7 @@ impl DowngradeFlow {
     /// What the end of the answer says about it.
     fn footnote(&self) -> Option<String> {
         let words = &self.lessened.words;
-        if words.is_empty() || !self.assembly.downgrade().footnote {
+        if words.is_empty() || !self.assembly.downgrade.footnote {
             return None;
         }
         let said = words.iter().map(|word| match word.as_str() {

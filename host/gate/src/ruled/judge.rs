@@ -138,7 +138,7 @@ impl RuledExchange {
 
     /// Which calls the profile does not allow, where it asks nobody about them.
     fn unapproved(&self, calls: &[(usize, &Call)]) -> Vec<(usize, String)> {
-        if self.approval().is_none_or(|approval| approval.rest() == Rest::Ask) {
+        if self.approval().is_none_or(|approval| approval.rest == Rest::Ask) {
             return Vec::new();
         }
         let why = format!("profile `{}` does not allow it", self.profile());
@@ -170,7 +170,7 @@ impl RuledExchange {
     }
 
     fn profile(&self) -> &str {
-        self.assembly.as_ref().map(|assembly| &**assembly.id()).unwrap_or_default()
+        self.assembly.as_ref().map(|assembly| &*assembly.id).unwrap_or_default()
     }
 
     fn evaluate_calls<'c>(&self, calls: impl IntoIterator<Item = &'c Call>) -> Result<Evaluation, Refusal> {

@@ -74,7 +74,7 @@ pub(crate) fn refuse_unread(
         Wants::Turn | Wants::Later | Wants::Other => true,
     };
     let rule = policy.answer_guard(context, calls).map(|rule| format!("rule `{rule}`"));
-    let profile = || approves.filter(|_| calls).map(|profile| format!("profile `{}`", profile.id()));
+    let profile = || approves.filter(|_| calls).map(|profile| format!("profile `{}`", profile.id));
     let Some(guard) = rule.or_else(profile) else { return Ok(()) };
     let message = format!(
         "blocked by this gate: {guard} decides about answers, and the answer to this path cannot be read here: ask for chat \
@@ -103,7 +103,7 @@ impl Ruling {
         };
         let context = subject.context(On::Response, &[]);
         let of = subject.policy.of_answers(&context);
-        let approves = assembly.filter(|assembly| assembly.approval().is_some());
+        let approves = assembly.filter(|assembly| assembly.approval.is_some());
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
@@ -126,7 +126,7 @@ impl Ruling {
     }
 
     fn approval(&self) -> Option<&Approval> {
-        self.assembly.as_ref().and_then(|assembly| assembly.approval())
+        self.assembly.as_ref().and_then(|assembly| assembly.approval.as_ref())
     }
 
     /// Whether anybody decides about tool calls.

@@ -75,8 +75,14 @@ impl PolicyFiles for Folder {
 }
 
 fn load(folder: &Path) -> Policy {
-    Policy::load_at(&PolicySource::Folder(folder.to_owned()), &NoPlugins, std::time::SystemTime::now())
-        .unwrap()
+    Policy::load_knowing(
+        &PolicySource::Folder(folder.to_owned()),
+        None,
+        &NoPlugins,
+        std::time::SystemTime::now(),
+        None,
+    )
+    .unwrap()
 }
 
 /// A gate whose policy lies in a folder that it may write into.

@@ -40,18 +40,17 @@ impl Files for FolderFiles {
         if !metadata.is_file() {
             return Err(FileFault::NoFile);
         }
+        let too_large = FileFault::TooLarge { limit: self.limit };
         if metadata.len() > self.limit {
-            return Err(FileFault::TooLarge { limit: self.limit });
+            return Err(too_large);
         }
         let mut bytes = Vec::new();
         file.take(self.limit + 1).read_to_end(&mut bytes).map_err(|_| FileFault::Unreadable)?;
-        if bytes.len() as u64 > self.limit {
-            return Err(FileFault::TooLarge { limit: self.limit });
-        }
-        Ok(bytes)
+        if bytes.len() as u64 > self.limit { Err(too_large) } else { Ok(bytes) }
     }
 
-    /// Links, devices and names with a dot in front are left out.
+    /// Lists files and folders: each folder by name, and before what is in it. Links, devices and names with a dot
+    /// in front are left out.
     fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let parts = if folder.is_empty() { Vec::new() } else { parts(folder)? };
         let mut found = Vec::new();
@@ -61,7 +60,7 @@ impl Files for FolderFiles {
 }
 
 impl FolderFiles {
-    /// The files below a folder, of at most `limit` bytes each. Its own path may lead over links.
+    /// A folder of which files of at most `limit` bytes are read. Its own path may lead over links.
     pub(crate) fn new(root: &Path, limit: u64) -> Self {
         FolderFiles { root: root.to_owned(), limit }
     }

@@ -77,7 +77,7 @@ impl Policy {
         document: &Document,
         context: &Context<'_>,
     ) -> Result<Option<MadeRequest>, NotMade> {
-        let ids = || self.assemblies.iter().map(|assembly| &**assembly.id()).collect::<Vec<_>>().join(", ");
+        let ids = || self.assemblies.iter().map(|assembly| &*assembly.id).collect::<Vec<_>>().join(", ");
         let chosen = match named {
             Some(_) if self.assemblies.is_empty() => return Err(NotMade::NoProfiles),
             Some(id) => Some(self.assembly(id).ok_or_else(|| NotMade::Unknown(ids()))?),

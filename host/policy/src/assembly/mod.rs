@@ -7,7 +7,7 @@ mod below;
 mod files;
 mod made;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use leafgate_assemble::{AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
@@ -27,27 +27,34 @@ pub use made::{MadeRequest, NotMade};
 /// A profile, and which requests it is for.
 #[derive(Debug)]
 pub struct Assembly {
-    pub(crate) id: Arc<str>,
+    /// Its id.
+    pub id: Arc<str>,
     /// File and line.
-    pub(crate) origin: String,
+    pub origin: String,
     /// Its table.
     pub(crate) says: toml::Table,
     /// `None` where only a base URL chooses it.
     pub(crate) request: Option<OfRequest>,
-    pub(crate) profile: Profile,
+    /// What a request is made of: prompt, context, tools and options.
+    pub profile: Profile,
+    /// The folder of its files.
     pub(crate) root: PathBuf,
     /// Bytes of one file.
     pub(crate) max_file: u64,
-    pub(crate) downgrade: Downgrade,
-    pub(crate) replay_stream: bool,
-    pub(crate) approval: Option<Approval>,
+    /// What happens where a provider refuses.
+    pub downgrade: Downgrade,
+    /// Whether an answer in one piece is given as a stream to a client that asked for one.
+    pub replay_stream: bool,
+    /// What becomes of the tool calls of its answers; `None` where they pass.
+    pub approval: Option<Approval>,
 }
 
 /// Which tool calls of an answer pass by themselves, and what becomes of the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approval {
     pub(crate) auto: Vec<Glob>,
-    pub(crate) rest: Rest,
+    /// What becomes of a call that does not pass by itself.
+    pub rest: Rest,
 }
 
 words! {
@@ -67,12 +74,6 @@ impl Approval {
     #[must_use]
     pub fn passes(&self, tool: &str) -> bool {
         self.auto.iter().any(|glob| glob.matches(tool))
-    }
-
-    /// Returns what becomes of a call that does not pass by itself.
-    #[must_use]
-    pub fn rest(&self) -> Rest {
-        self.rest
     }
 }
 
@@ -104,48 +105,6 @@ words! {
 }
 
 impl Assembly {
-    /// Returns its id.
-    #[must_use]
-    pub fn id(&self) -> &Arc<str> {
-        &self.id
-    }
-
-    /// Returns the file and the line that it stands in.
-    #[must_use]
-    pub fn origin(&self) -> &str {
-        &self.origin
-    }
-
-    /// Returns what a request is made of: prompt, context, tools and options.
-    #[must_use]
-    pub fn profile(&self) -> &Profile {
-        &self.profile
-    }
-
-    /// Returns the folder of its files.
-    #[must_use]
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Returns what happens where a provider refuses.
-    #[must_use]
-    pub fn downgrade(&self) -> &Downgrade {
-        &self.downgrade
-    }
-
-    /// Returns whether an answer in one piece is given as a stream to a client that asked for one.
-    #[must_use]
-    pub fn replays_streams(&self) -> bool {
-        self.replay_stream
-    }
-
-    /// Returns what becomes of the tool calls of its answers; `None` where they pass.
-    #[must_use]
-    pub fn approval(&self) -> Option<&Approval> {
-        self.approval.as_ref()
-    }
-
     /// Returns its files, as they are on disk.
     #[must_use]
     pub fn files(&self) -> FolderFiles {

@@ -7,19 +7,11 @@
 use std::ops::Range;
 
 use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, operators};
-use leafgate_diagnostic::hint_for;
+use leafgate_diagnostic::{TextFault, hint_for};
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, Fields, LEAF_FIELDS, REQUEST_FIELDS, TOKENS, Values};
 use crate::bounded::bad_regex;
-
-/// One thing wrong with an expression, and where in it.
-#[derive(Debug)]
-pub(crate) struct ConditionFault {
-    pub(crate) at: Range<usize>,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-}
 
 /// Functions beside the operators. The interpreter's other extensions can grow text or lists and
 /// are left out.
@@ -74,7 +66,7 @@ pub(crate) struct Literals {
 pub(crate) struct Checker<'e> {
     source: &'e str,
     pub(crate) offset_of: &'e dyn Fn(u64) -> Range<usize>,
-    pub(crate) faults: Vec<ConditionFault>,
+    pub(crate) faults: Vec<TextFault>,
     /// True where `leaf.findings` exists in the phase of the rule.
     pub(crate) findings: bool,
     /// Whether the expression may ask for the estimate of tokens.
@@ -126,14 +118,20 @@ impl<'e> Checker<'e> {
             }
             Expr::List(list) => list.elements.iter().for_each(|element| self.check(element)),
             Expr::Map(map) => map.entries.iter().for_each(|entry| self.entry(entry)),
-            Expr::Struct(_) => self.fault(expression.id, "messages cannot be built here", None),
+            Expr::Struct(_) => {
+                self.fault(
+                    expression.id,
+                    "messages cannot be built here",
+                    "compare texts, numbers and lists",
+                );
+            }
             Expr::Comprehension(comprehension) => {
                 self.check(&comprehension.iter_range);
                 self.check(&comprehension.accu_init);
                 self.loops += 1;
                 if self.loops > MAX_NESTED_LOOPS {
                     let hint = "its cost would be the product of both lists; split the rule in two";
-                    self.fault(expression.id, "a loop inside a loop", Some(hint.into()));
+                    self.fault(expression.id, "a loop inside a loop", hint);
                 }
                 let depth = self.scopes.len();
                 self.scopes.push(match is_findings(&comprehension.iter_range) {
@@ -165,7 +163,7 @@ impl<'e> Checker<'e> {
         let bound = self.scopes.iter().any(|scope| scope.name() == name);
         if !bound && !matches!(name, "leaf" | "request") && !name.starts_with('@') {
             let hint = hint_for(name, &["leaf", "request"]);
-            self.fault(id, format!("unknown name `{name}`"), Some(hint));
+            self.fault(id, format!("unknown name `{name}`"), hint);
         }
     }
 
@@ -178,7 +176,7 @@ impl<'e> Checker<'e> {
             self.fault_at(self.name_near(id, field), message, hint_for(field, &known));
         } else if object == "leaf" && field == "findings" && !self.findings {
             let hint = "rules that find run first: use `leaf.findings` in a rule of another action";
-            self.fault_at(self.name_near(id, field), "a redact rule cannot ask what was found", hint.into());
+            self.fault_at(self.name_near(id, field), "a redact rule cannot ask what was found", hint);
         }
     }
 
@@ -251,7 +249,7 @@ impl<'e> Checker<'e> {
             (Values::Closed(known), LiteralValue::String(word)) => {
                 let word = word.inner();
                 let hint = hint_for(word, &known());
-                return self.fault(other.id, format!("`{name}` is never `{word}`"), Some(hint));
+                return self.fault(other.id, format!("`{name}` is never `{word}`"), hint);
             }
             (Values::Truth, _) => "true or false, and this is neither",
             (Values::Number, _) => "a whole number, and this is none",
@@ -264,7 +262,7 @@ impl<'e> Checker<'e> {
                 format!("compare it with a text: `{name} == \"…\"`")
             }
         };
-        self.fault(other.id, format!("`{name}` is {message}"), Some(hint));
+        self.fault(other.id, format!("`{name}` is {message}"), hint);
     }
 
     /// Only numbers are more or less than something.
@@ -288,16 +286,11 @@ impl<'e> Checker<'e> {
         let Some(argument) = argument.filter(|_| function == "matches") else { return };
         let Expr::Literal(LiteralValue::String(pattern)) = &argument.expr else {
             let hint = "write the pattern into the expression: `leaf.text.matches(\"…\")`";
-            return self.fault(
-                argument.id,
-                "the pattern of `matches` must be a literal text",
-                Some(hint.into()),
-            );
+            return self.fault(argument.id, "the pattern of `matches` must be a literal text", hint);
         };
         self.literals.patterns.push(pattern.inner().to_owned());
         if let Err(error) = Regex::new(pattern.inner()) {
-            let hint = "the syntax is that of Rust's `regex`";
-            self.fault(argument.id, bad_regex(&error), Some(hint.into()));
+            self.fault(argument.id, bad_regex(&error), "the syntax is that of Rust's `regex`");
         }
     }
 
@@ -312,12 +305,12 @@ impl<'e> Checker<'e> {
         start..start + name.len()
     }
 
-    fn fault_at(&mut self, at: Range<usize>, message: impl Into<String>, hint: String) {
-        self.faults.push(ConditionFault { at, message: message.into(), hint: Some(hint) });
+    fn fault_at(&mut self, at: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        self.faults.push(TextFault::new(at, message, hint));
     }
 
-    fn fault(&mut self, id: u64, message: impl Into<String>, hint: Option<String>) {
-        self.faults.push(ConditionFault { at: (self.offset_of)(id), message: message.into(), hint });
+    fn fault(&mut self, id: u64, message: impl Into<String>, hint: impl Into<String>) {
+        self.fault_at((self.offset_of)(id), message, hint);
     }
 }
 

@@ -6,7 +6,6 @@
 //! from the sender of the request. The budget counts looks and bytes, never time, so the same
 //! request always ends the same way.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cel::ExecutionError;
@@ -150,52 +149,54 @@ pub(crate) const OVER_BUDGET: &str = "budget";
 
 /// The variables of one evaluation.
 pub(crate) struct Facts<'a> {
-    request: RequestVal<'a>,
-    leaf: Option<LeafVal<'a>>,
+    request: &'a RequestFacts,
+    leaf: Option<LeafFacts<'a>>,
+    budget: &'a Budget,
 }
 
 impl<'a> Facts<'a> {
     pub(crate) fn new(request: &'a RequestFacts, leaf: Option<LeafFacts<'a>>, budget: &'a Budget) -> Self {
-        Facts {
-            request: RequestVal { facts: request, budget },
-            leaf: leaf.map(|facts| LeafVal { facts, budget }),
-        }
+        Facts { request, leaf, budget }
     }
 }
 
 impl VariableResolver for Facts<'_> {
     fn resolve<'b>(&'b self, variable: &str) -> Option<CowVal<'b, 'b>> {
-        match variable {
-            "request" => Some(CowVal::owned(self.request)),
-            "leaf" => self.leaf.map(CowVal::owned),
-            _ => None,
-        }
+        let of = match variable {
+            "request" => FactObject::Request(self.request),
+            "leaf" => FactObject::Leaf(self.leaf?),
+            _ => return None,
+        };
+        Some(CowVal::owned(FactVal { of, budget: self.budget }))
     }
 }
 
+/// A value that has named members, each look at which is charged.
 #[derive(Clone, Copy, Debug)]
-struct RequestVal<'a> {
-    facts: &'a RequestFacts,
+struct FactVal<'a> {
+    of: FactObject<'a>,
     budget: &'a Budget,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct LeafVal<'a> {
-    facts: LeafFacts<'a>,
-    budget: &'a Budget,
+enum FactObject<'a> {
+    Request(&'a RequestFacts),
+    Leaf(LeafFacts<'a>),
+    Finding(&'a FindingFact),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct FindingVal<'a> {
-    facts: &'a FindingFact,
-    budget: &'a Budget,
-}
-
-/// A value that has named members: the one capability that all three share.
-trait FactMembers<'a>: Copy + fmt::Debug + Send + Sync {
-    fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
+impl<'a> FactVal<'a> {
+    fn member<'v>(&self, name: &dyn Val) -> Result<Box<dyn Val + 'v>, ExecutionError>
     where
-        'a: 'v;
+        'a: 'v,
+    {
+        let name = name_of(name)?;
+        match self.of {
+            FactObject::Request(facts) => member_of_request(facts, self.budget, name),
+            FactObject::Leaf(facts) => member_of_leaf(facts, self.budget, name),
+            FactObject::Finding(facts) => member_of_finding(facts, self.budget, name),
+        }
+    }
 }
 
 fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
@@ -213,22 +214,16 @@ fn truth<'v>(truth: bool) -> Result<Box<dyn Val + 'v>, ExecutionError> {
 
 /// Declares the members of an object, each with its values and how it is read.
 macro_rules! members {
-    ($(#[$about:meta])* $fields:ident of $object:ident, |$facts:ident, $budget:ident| {
+    ($(#[$about:meta])* $fields:ident, $member:ident of $of:ty, |$facts:ident, $budget:ident| {
         $($name:literal: $values:expr => $value:expr,)*
     }) => {
         $(#[$about])*
         pub(super) const $fields: Fields = &[$(($name, $values),)*];
 
-        impl<'a> FactMembers<'a> for $object<'a> {
-            fn member<'v>(self, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError>
-            where
-                'a: 'v,
-            {
-                let $object { $facts, $budget } = self;
-                match name {
-                    $($name => $value,)*
-                    _ => Err(ExecutionError::no_such_key(name)),
-                }
+        fn $member<'v>($facts: $of, $budget: &'v Budget, name: &str) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+            match name {
+                $($name => $value,)*
+                _ => Err(ExecutionError::no_such_key(name)),
             }
         }
     };
@@ -236,7 +231,7 @@ macro_rules! members {
 
 members! {
     /// The names below `request`.
-    REQUEST_FIELDS of RequestVal, |facts, budget| {
+    REQUEST_FIELDS, member_of_request of &'v RequestFacts, |facts, budget| {
         "format": Values::Closed(|| Format::ALL.iter().map(|it| it.name()).collect()) => text(facts.format, budget),
         "model": Values::Open => text(&facts.model, budget),
         "stream": Values::Truth => truth(facts.stream),
@@ -254,7 +249,7 @@ members! {
 
 members! {
     /// The names below `leaf`.
-    LEAF_FIELDS of LeafVal, |facts, budget| {
+    LEAF_FIELDS, member_of_leaf of LeafFacts<'v>, |facts, budget| {
         "text": Values::Open => text(facts.text, budget),
         "kind": Values::Closed(|| LeafKind::ALL.iter().map(|it| it.name()).collect()) => text(facts.kind, budget),
         "role": Values::Closed(|| Role::ALL.iter().map(|it| it.name()).collect()) => text(facts.role, budget),
@@ -286,7 +281,7 @@ members! {
 
 members! {
     /// The names below each of `leaf.findings`.
-    FINDING_FIELDS of FindingVal, |facts, budget| {
+    FINDING_FIELDS, member_of_finding of &'v FindingFact, |facts, budget| {
         "label": Values::Open => text(facts.label.as_str(), budget),
         "confidence": Values::Closed(|| Confidence::ALL.iter().map(|it| it.as_str()).collect())
             => text(facts.confidence.as_str(), budget),
@@ -301,60 +296,49 @@ fn owned_text<'v>(text: String, budget: &Budget) -> Result<Box<dyn Val + 'v>, Ex
 
 fn findings<'v>(found: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
     budget.charge(size_of_val(found))?;
-    let values: Vec<Box<dyn Val + 'v>> =
-        found.iter().map(|facts| Box::new(FindingVal { facts, budget }) as Box<dyn Val + 'v>).collect();
-    Ok(Box::new(CelList::from(values)))
+    let value = |facts| Box::new(FactVal { of: FactObject::Finding(facts), budget }) as Box<dyn Val + 'v>;
+    Ok(Box::new(CelList::from(found.iter().map(value).collect::<Vec<_>>())))
 }
 
-/// The interpreter's two traits for a [`FactMembers`] type. A macro, because its `Val` is not ours to
-/// implement for all of them.
-macro_rules! indexable {
-    ($type:ident) => {
-        impl<'a> Val for $type<'a> {
-            fn get_type(&self) -> &Type {
-                &DYN_TYPE
-            }
+impl<'a> Val for FactVal<'a> {
+    fn get_type(&self) -> &Type {
+        &DYN_TYPE
+    }
 
-            fn cel_type() -> &'static Type {
-                &DYN_TYPE
-            }
+    fn cel_type() -> &'static Type {
+        &DYN_TYPE
+    }
 
-            fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
-            where
-                Self: 'v,
-            {
-                Some(self)
-            }
+    fn as_indexer<'b, 'v>(&'b self) -> Option<&'b (dyn Indexer + 'v)>
+    where
+        Self: 'v,
+    {
+        Some(self)
+    }
 
-            fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
-            where
-                Self: 'v,
-            {
-                Box::new(*self)
-            }
-        }
-
-        impl<'a> Indexer for $type<'a> {
-            fn get<'b, 'v>(&'b self, name: &dyn Val) -> Result<CowVal<'b, 'v>, ExecutionError>
-            where
-                Self: 'v,
-            {
-                name_of(name).and_then(|name| self.member(name)).map(CowVal::Owned)
-            }
-
-            fn steal<'v>(self: Box<Self>, name: &dyn Val) -> Result<Box<dyn Val + 'v>, ExecutionError>
-            where
-                Self: 'v,
-            {
-                name_of(name).and_then(|name| self.member(name))
-            }
-        }
-    };
+    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+    where
+        Self: 'v,
+    {
+        Box::new(*self)
+    }
 }
 
-indexable!(RequestVal);
-indexable!(LeafVal);
-indexable!(FindingVal);
+impl<'a> Indexer for FactVal<'a> {
+    fn get<'b, 'v>(&'b self, name: &dyn Val) -> Result<CowVal<'b, 'v>, ExecutionError>
+    where
+        Self: 'v,
+    {
+        self.member(name).map(CowVal::Owned)
+    }
+
+    fn steal<'v>(self: Box<Self>, name: &dyn Val) -> Result<Box<dyn Val + 'v>, ExecutionError>
+    where
+        Self: 'v,
+    {
+        self.member(name)
+    }
+}
 
 fn name_of(name: &dyn Val) -> Result<&str, ExecutionError> {
     match name.downcast_ref::<CelString<'_>>() {

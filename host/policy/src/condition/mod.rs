@@ -25,9 +25,9 @@ use cel::common::types::{CelBool, CelString, STRING_TYPE};
 use cel::common::value::CowVal;
 use cel::{Context, Env, ExecutionError, Value};
 use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_diagnostic::TextFault;
 use regex::Regex;
 
-pub(crate) use check::ConditionFault;
 use check::{Checker, Literals, negates_text};
 use facts::{Budget, Facts, OVER_BUDGET};
 pub(crate) use facts::{FactArguments, FactPlace, FindingFact, LeafFacts, RequestFacts};
@@ -103,14 +103,10 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 
 impl Condition {
     /// Compiles an expression; `findings` says whether `leaf.findings` exists in the rule's phase.
-    pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<ConditionFault>> {
+    pub(crate) fn compile(source: &str, findings: bool) -> Result<Self, Vec<TextFault>> {
         if source.len() > MAX_SOURCE {
             let message = format!("an expression of more than {MAX_SOURCE} bytes");
-            return Err(vec![ConditionFault {
-                at: 0..source.len(),
-                message,
-                hint: Some("split the rule".into()),
-            }]);
+            return Err(vec![TextFault::new(0..source.len(), message, "split the rule")]);
         }
         let program = ENVIRONMENT.compile(source).map_err(|errors| syntax_faults(source, &errors))?;
         let offset_of = |id| span_of(source, program.source_info().offset_for(id));
@@ -137,12 +133,17 @@ impl Condition {
         self.terms.iter().position(is_false).map(Unmet::Term)
     }
 
-    /// Returns why it does not hold for a leaf; `None` where it holds. As in CEL, a term that is false
-    /// decides, whichever other one fails.
+    /// Returns why it does not hold for a leaf; `None` where it holds.
     pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
-        let mut failed = None;
         // Those of the request first: one of them that is false decides for all leaves.
-        for of_leaf in [false, true] {
+        self.unmet_by(&[false, true], request, leaf)
+    }
+
+    /// Returns why the terms do not hold that name a leaf, or none. As in CEL, a term that is false decides,
+    /// whichever other one fails.
+    fn unmet_by(&self, which: &[bool], request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
+        let mut failed = None;
+        for &of_leaf in which {
             let terms = self.terms.iter().enumerate().filter(|(_, term)| term.names_leaf == of_leaf);
             for (place, term) in terms {
                 match run(&term.expression, request, of_leaf.then_some(leaf)) {
@@ -171,7 +172,7 @@ impl Condition {
 
     /// Runs the expression once over an invented leaf: what has the wrong type there has it
     /// everywhere.
-    fn try_out(&self) -> Result<(), ConditionFault> {
+    fn try_out(&self) -> Result<(), TextFault> {
         let document = leafgate_tree::Document::raw(bytes::Bytes::from_static(b"text"));
         let named = Label::new("LABEL").ok().zip(DetectorId::new("pack/name").ok());
         let findings: Vec<FindingFact> = named
@@ -201,7 +202,7 @@ impl Condition {
             ),
             _ => return Ok(()),
         };
-        Err(ConditionFault { at: 0..self.source.len(), message, hint: Some(hint.into()) })
+        Err(TextFault::new(0..self.source.len(), message, hint))
     }
 
     /// Evaluates the terms that name no leaf.
@@ -227,20 +228,12 @@ impl Condition {
             ForRequest::Never => Ok(false),
             ForRequest::Always => Ok(true),
             ForRequest::Whole => run(&self.whole, request, Some(leaf)),
-            ForRequest::LeafTerms => self.leaf_terms(request, leaf),
+            ForRequest::LeafTerms => match self.unmet_by(&[true], request, leaf) {
+                None => Ok(true),
+                Some(Unmet::Term(_)) => Ok(false),
+                Some(Unmet::Failed(error)) => Err(error),
+            },
         }
-    }
-
-    fn leaf_terms(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Result<bool, ConditionError> {
-        let mut failed = None;
-        for term in self.of_leaf() {
-            match run(term, request, Some(leaf)) {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        failed.map_or(Ok(true), Err)
     }
 
     /// Evaluates an expression that names no leaf.
@@ -362,7 +355,7 @@ const FOREIGN: &[(&str, &str)] =
     &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
 
 /// The first word of another language outside of texts, or a lone `=`.
-fn foreign(source: &str) -> Option<ConditionFault> {
+fn foreign(source: &str) -> Option<TextFault> {
     let mut quote = None;
     let mut word = 0;
     for (at, character) in source.char_indices() {
@@ -375,9 +368,7 @@ fn foreign(source: &str) -> Option<ConditionFault> {
                 let before = source[..at].chars().next_back();
                 let joined = matches!(before, Some('=' | '!' | '<' | '>')) || rest[1..].starts_with('=');
                 if !joined {
-                    let message = "CEL assigns nothing with `=`".to_owned();
-                    let hint = Some("`==` compares".to_owned());
-                    return Some(ConditionFault { at: at..at + 1, message, hint });
+                    return Some(TextFault::new(at..at + 1, "CEL assigns nothing with `=`", "`==` compares"));
                 }
             }
             None if is_of_a_word(character) && at >= word => {
@@ -385,12 +376,8 @@ fn foreign(source: &str) -> Option<ConditionFault> {
                 word = at + length;
                 if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length])
                 {
-                    let message = format!("CEL has no `{foreign}`");
-                    return Some(ConditionFault {
-                        at: at..word,
-                        message,
-                        hint: Some(format!("write `{cel}`")),
-                    });
+                    let (message, hint) = (format!("CEL has no `{foreign}`"), format!("write `{cel}`"));
+                    return Some(TextFault::new(at..word, message, hint));
                 }
             }
             None => {}
@@ -403,7 +390,7 @@ fn is_of_a_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '.')
 }
 
-fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault> {
+fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<TextFault> {
     if let Some(fault) = foreign(source) {
         return vec![fault];
     }
@@ -414,7 +401,7 @@ fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<ConditionFault>
             true => "it ends too early: close what is open",
             false => "conditions are CEL: `leaf.text.contains(\"x\") && request.tools > 2`",
         };
-        ConditionFault { at: at..at + 1, message: format!("not CEL: {message}"), hint: Some(hint.into()) }
+        TextFault::new(at..at + 1, format!("not CEL: {message}"), hint)
     };
     // The parser recovers and complains again; the first complaint is the one that helps.
     errors.errors.first().map(fault).into_iter().collect()

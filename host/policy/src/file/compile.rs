@@ -13,7 +13,7 @@ use leafgate_diagnostic::Complaints;
 use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::number::in_millis;
 use leafgate_tree::SectionKind;
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 use toml::Spanned;
 
 use super::detectors::{Engines, ONE_LINE};
@@ -23,6 +23,7 @@ use super::raw::{ActionName, RawRule, said};
 use super::{answers, idle, matches, replacement};
 use crate::bounded::bad_regex;
 use crate::condition::Condition;
+use crate::reason::Reason;
 use crate::rule::{
     Action, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
     Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
@@ -78,10 +79,13 @@ impl Compiler<'_, '_> {
         };
         let finds = action_name == Some(ActionName::Redact);
         let when = raw.when.as_ref().and_then(|when| self.condition(when, !finds));
-        let on = if raw.broken.contains("on") { None } else { Some(said(&raw.on).unwrap_or_default()) };
+        let on = (!raw.broken.contains("on")).then(|| said(&raw.on).unwrap_or_default());
         // Each key is read before the rule is given up for any of them.
-        let reason = self.reason(raw);
-        self.about(raw);
+        let reason = raw.reason.as_ref();
+        let reason = reason.and_then(|words| self.complaints.sound(words, Reason::parse(words.get_ref())));
+        for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
+            self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
+        }
         let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
         let count = self.finding_count(on, raw);
         let (mut action, mut selector) = (action?, selector?);
@@ -119,17 +123,7 @@ impl Compiler<'_, '_> {
     }
 
     fn condition(&mut self, when: &Spanned<String>, findings: bool) -> Option<Condition> {
-        let source = when.get_ref();
-        match Condition::compile(source, findings) {
-            Ok(condition) => Some(condition),
-            Err(faults) => {
-                for fault in faults {
-                    let at = self.complaints.inside(when.span(), source, fault.at);
-                    self.complaints.diagnostics.error(self.complaints.file, at, fault.message, fault.hint);
-                }
-                None
-            }
-        }
+        self.complaints.sound(when, Condition::compile(when.get_ref(), findings))
     }
 
     fn action(&mut self, raw: &RawRule, action: ActionName, header: &Range<usize>) -> Option<Action> {
@@ -269,7 +263,8 @@ impl Compiler<'_, '_> {
         match RegexBuilder::new(pattern.get_ref()).size_limit(REGEX_SIZE).build() {
             Ok(regex) => {
                 let with = replace.with.as_ref()?;
-                self.groups(with, &regex);
+                let known = replacement::known_groups(with.get_ref(), &regex);
+                self.complaints.sound(with, known);
                 Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
             }
             Err(error) => {
@@ -280,19 +275,6 @@ impl Compiler<'_, '_> {
                 );
                 None
             }
-        }
-    }
-
-    fn groups(&mut self, with: &Spanned<String>, pattern: &Regex) {
-        for unknown in replacement::unknown_groups(with.get_ref(), pattern) {
-            let message =
-                format!("the pattern has no group `{}`, so nothing would be written for it", unknown.name);
-            let hint = match unknown.instead.starts_with("$$") {
-                true => format!("write `{}` for a dollar sign", unknown.instead),
-                false => format!("write `{}`: braces end the name of a group", unknown.instead),
-            };
-            let at = self.complaints.inside(with.span(), with.get_ref(), unknown.at);
-            self.complaints.error(at, message, hint);
         }
     }
 

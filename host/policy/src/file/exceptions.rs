@@ -32,8 +32,7 @@ impl Compiler<'_, '_> {
     /// Compiles one exception; `None` where it has ended, or something is wrong with it.
     pub(crate) fn exception(&mut self, raw: &Spanned<RawException>) -> Option<Exception> {
         let before = self.complaints.diagnostics.errors();
-        let raw_header = raw.span();
-        let header = raw_header.clone();
+        let header = raw.span();
         let raw = raw.get_ref();
         let rules = self.rules(raw);
         let selector =
@@ -53,6 +52,7 @@ impl Compiler<'_, '_> {
             return None;
         }
         self.warn_of_all(raw, &selector, &allowed);
+        let origin = self.complaints.origin(&header);
         let ends = until?;
         if let Some(last) = ends
             && self.today.is_none_or(|today| last < today)
@@ -64,7 +64,6 @@ impl Compiler<'_, '_> {
             }
             return None;
         }
-        let origin = self.complaints.origin(&raw_header);
         Some(Exception { origin, rules, selector, allowed, says: raw.says_starred(), ends })
     }
 

@@ -46,7 +46,7 @@ fn wrong_lines(text: &str) -> BTreeSet<usize> {
     let folder = tempfile::tempdir().unwrap();
     leafgate_harness::rules::write_alone(folder.path(), text).unwrap();
     let source = PolicySource::Folder(folder.path().to_owned());
-    let error = Policy::load_at(&source, &NoPlugins, SystemTime::UNIX_EPOCH).unwrap_err();
+    let error = Policy::load_knowing(&source, None, &NoPlugins, SystemTime::UNIX_EPOCH, None).unwrap_err();
     error.diagnostics().iter().map(|diagnostic| diagnostic.line).collect()
 }
 

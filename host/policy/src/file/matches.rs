@@ -162,7 +162,7 @@ struct FieldWords<'r> {
 /// Reads a field; a list of no words would match nothing, and is reported.
 fn words<'r>(raw: &'r RawField, field: &str, complaints: &mut Complaints<'_>) -> FieldWords<'r> {
     let Some(value) = raw else { return FieldWords::default() };
-    let (any, not) = (value.get_ref().any(value.span()), value.get_ref().not());
+    let (any, not) = (value.get_ref().any(), value.get_ref().not());
     let is_empty = |words: &Option<Words<'_>>| words.as_ref().is_some_and(Vec::is_empty);
     if is_empty(&any) || is_empty(&not) || any.is_none() && not.is_none() {
         let hint = format!("leave `{field}` out to match any");
@@ -171,7 +171,7 @@ fn words<'r>(raw: &'r RawField, field: &str, complaints: &mut Complaints<'_>) ->
     FieldWords {
         any: any.unwrap_or_default(),
         not: not.unwrap_or_default(),
-        ignore_case: value.get_ref().ignore_case(),
+        ignore_case: value.get_ref().ignore_case.as_ref(),
     }
 }
 
@@ -326,10 +326,9 @@ fn paths(raw: &RawField, complaints: &mut Complaints<'_>) -> [Vec<PathPattern>; 
             match PathPattern::parse(word) {
                 Ok(path) if ignores_case => paths.push(path.in_any_case()),
                 Ok(path) => paths.push(path),
-                Err(error) => {
-                    let message = format!("bad path pattern: {}", error.message);
-                    let at = complaints.inside(span.clone(), word, error.at);
-                    complaints.error(at, message, error.hint);
+                Err(fault) => {
+                    let at = complaints.inside(&Spanned::new(span.clone(), (*word).to_owned()), fault.at);
+                    complaints.error(at, format!("bad path pattern: {}", fault.message), fault.hint);
                 }
             }
         }

@@ -4,7 +4,6 @@
 //! [`crate::rule::Rule`]s and loaded plugins. Nothing in a file is ignored silently; what is known
 //! but not built yet is refused as such.
 
-mod about;
 mod alone;
 mod answers;
 pub(crate) mod assemble;

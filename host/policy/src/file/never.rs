@@ -76,7 +76,7 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     let mut known: BTreeSet<Format> = BTreeSet::new();
     let not = written.get_ref().not().unwrap_or_default();
     rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
-    let places = written.get_ref().any(written.span()).unwrap_or_default();
+    let places = written.get_ref().any().unwrap_or_default();
     for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
         let formats = path.formats();
         if formats.is_empty() {
@@ -191,7 +191,7 @@ fn bounds(condition: &Condition, when: &Spanned<String>, complaints: &mut Compla
         };
         let Some(both) = both else {
             let message = format!("`when` is never true: `{fact}` {why}");
-            let at = complaints.inside(when.span(), when.get_ref(), term.at.clone());
+            let at = complaints.inside(when, term.at.clone());
             return complaints.warning(at, message, hint);
         };
         facts.insert(fact, both);
@@ -212,7 +212,7 @@ fn unknown_labels(
             false => leafgate_diagnostic::hint_for(label, &known),
         };
         let message = format!("no redact rule of this policy finds a `{label}`");
-        let at = complaints.inside(when.span(), when.get_ref(), at.clone());
+        let at = complaints.inside(when, at.clone());
         complaints.warning(at, message, hint);
     }
 }

@@ -67,8 +67,13 @@ fn load<'e>(blocks: impl Iterator<Item = &'e str>) {
         std::fs::write(folder.path().join(format!("{place}.toml")), rules).unwrap();
     }
     assert!(folder.path().join("0.toml").exists());
-    let policy =
-        Policy::load_at(&PolicySource::Folder(folder.path().to_owned()), &NoPlugins, SystemTime::UNIX_EPOCH);
+    let policy = Policy::load_knowing(
+        &PolicySource::Folder(folder.path().to_owned()),
+        None,
+        &NoPlugins,
+        SystemTime::UNIX_EPOCH,
+        None,
+    );
     let policy = policy.unwrap_or_else(|error| panic!("{error}"));
     assert!(policy.warnings().is_empty());
 }

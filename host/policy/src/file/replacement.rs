@@ -3,22 +3,11 @@
 //! The `regex` crate writes nothing for a group that does not exist, and reads `$1_file` as the
 //! group `1_file`. A text with a price in it would lose the price without a word.
 
-use std::ops::Range;
-
+use leafgate_diagnostic::TextFault;
 use regex::Regex;
 
-/// A group that is named and does not exist.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownGroup {
-    /// Its range, the dollar sign included.
-    pub(crate) at: Range<usize>,
-    pub(crate) name: String,
-    /// How to write what was meant.
-    pub(crate) instead: String,
-}
-
-/// Returns each reference to a group that `pattern` does not have, as `regex` reads references.
-pub(crate) fn unknown_groups(with: &str, pattern: &Regex) -> Vec<UnknownGroup> {
+/// Checks that `pattern` has each group that is referred to, as `regex` reads references.
+pub(crate) fn known_groups(with: &str, pattern: &Regex) -> Result<(), Vec<TextFault>> {
     let mut unknown = Vec::new();
     let mut at = 0;
     while let Some(found) = with[at..].find('$') {
@@ -26,10 +15,10 @@ pub(crate) fn unknown_groups(with: &str, pattern: &Regex) -> Vec<UnknownGroup> {
         let (name, end) = reference(with, start);
         at = end;
         let Some(name) = name.filter(|name| !is_group(name, pattern)) else { continue };
-        let instead = instead(with, &(start..end), name, pattern);
-        unknown.push(UnknownGroup { at: start..end, name: name.to_owned(), instead });
+        let message = format!("the pattern has no group `{name}`, so nothing would be written for it");
+        unknown.push(TextFault::new(start..end, message, instead(&with[start..end], name, pattern)));
     }
-    unknown
+    if unknown.is_empty() { Ok(()) } else { Err(unknown) }
 }
 
 /// The name after a dollar sign, and where the reference ends. `$$` and a lone `$` name nothing.
@@ -55,14 +44,15 @@ fn is_group(name: &str, pattern: &Regex) -> bool {
     }
 }
 
-/// A group that the name begins with, in braces; else the dollar sign as a sign.
-fn instead(with: &str, at: &Range<usize>, name: &str, pattern: &Regex) -> String {
-    let written = &with[at.clone()];
+/// What to write: a group that the name begins with, in braces; else the dollar sign as a sign.
+fn instead(written: &str, name: &str, pattern: &Regex) -> String {
     let braced = written.starts_with("${");
     let ends = (1..name.len()).rev().filter(|&end| name.is_char_boundary(end));
     match ends.filter(|_| !braced).find(|&end| is_group(&name[..end], pattern)) {
-        Some(end) => format!("${{{}}}{}", &name[..end], &name[end..]),
-        None => format!("${written}"),
+        Some(end) => {
+            format!("write `${{{}}}{}`: braces end the name of a group", &name[..end], &name[end..])
+        }
+        None => format!("write `${written}` for a dollar sign"),
     }
 }
 
@@ -72,7 +62,8 @@ mod tests {
 
     fn instead_of(pattern: &str, with: &str) -> Vec<String> {
         let pattern = Regex::new(pattern).unwrap();
-        unknown_groups(with, &pattern).into_iter().map(|unknown| unknown.instead).collect()
+        let hints = known_groups(with, &pattern).err().into_iter().flatten();
+        hints.map(|fault| fault.hint.split('`').nth(1).unwrap().to_owned()).collect()
     }
 
     #[test]
@@ -99,7 +90,7 @@ mod tests {
             let mut written = String::new();
             pattern.captures("ab").unwrap().expand(with, &mut written);
             let loses = written.starts_with("<>") || written.starts_with("<é");
-            assert_eq!(!unknown_groups(with, &pattern).is_empty(), loses, "{with} gives {written}");
+            assert_eq!(known_groups(with, &pattern).is_err(), loses, "{with} gives {written}");
         }
     }
 }

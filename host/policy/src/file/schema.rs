@@ -1,7 +1,7 @@
 //! The JSON Schema of rule files, for editors: which keys a table has, of what type they are, which words
 //! they take. Keys come from the tables that are read, and what one means from the reference.
 
-use leafgate_diagnostic::keys::{Need, Table, TableKey, Type};
+use leafgate_diagnostic::keys::{KeyNeed, Table, TableKey, Type};
 use leafgate_diagnostic::number::NumberRange;
 use serde_json::{Map, Value, json};
 
@@ -53,7 +53,7 @@ fn object(keys: &[TableKey], section: &str) -> Value {
     let properties: Map<String, Value> = keys.iter().map(property).collect();
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
     let needed: Vec<&str> =
-        keys.iter().filter(|key| key.need != Need::No && key.of.is_empty()).map(|key| key.name).collect();
+        keys.iter().filter(|key| key.need != KeyNeed::No && key.of.is_empty()).map(|key| key.name).collect();
     if !needed.is_empty() {
         schema["required"] = needed.into();
     }

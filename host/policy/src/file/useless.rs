@@ -114,7 +114,7 @@ fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
         };
         if let Some(message) = message {
             let hint = "take it out, or mend it";
-            let at = complaints.inside(written.span(), written.get_ref(), term.at.clone());
+            let at = complaints.inside(written, term.at.clone());
             complaints.warning(at, message, hint);
         }
     }

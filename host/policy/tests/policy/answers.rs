@@ -201,9 +201,9 @@ fn answers_are_spelled_anew_where_every_rule_about_them_says_so() {
 fn a_profile_says_which_calls_pass() {
     let profile = |approve: &str| format!("[[assemble]]\nid = 'vault'\ntools = {{ approve = {approve} }}\n");
     let policy = policy(&profile("{ auto = ['read_*'] }"));
-    let approval = policy.assembly("vault").unwrap().approval().unwrap();
+    let approval = policy.assembly("vault").unwrap().approval.as_ref().unwrap();
     assert_eq!(
-        (approval.passes("read_file"), approval.passes("write_file"), approval.rest()),
+        (approval.passes("read_file"), approval.passes("write_file"), approval.rest),
         (true, false, Rest::Ask)
     );
     let said = complaints(&profile("{ auto = 'read_*', rest = 'skip' }"));

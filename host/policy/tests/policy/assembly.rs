@@ -73,7 +73,7 @@ fn a_table_becomes_a_profile_that_makes_requests() {
     let made = assembly.assemble(&document, &assembly.files()).unwrap();
     snapshot!(String::from_utf8(made.body).unwrap());
     assert!(policy.assembly_for(&asks("other"), &Context::default()).is_none());
-    assert!(assembly.replays_streams() && assembly.downgrade().images);
+    assert!(assembly.replay_stream && assembly.downgrade.images);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_request_is_made_by_the_profile_that_is_named_or_is_for_it() {
     let policy = load(&folder).unwrap();
     let context = Context::default();
     let made = policy.make_request(None, &asks("vault/any"), &context).unwrap().unwrap();
-    assert_eq!((&**made.profile.id(), made.document.model().as_deref()), ("vault", Some("gpt-x")));
+    assert_eq!((&*made.profile.id, made.document.model().as_deref()), ("vault", Some("gpt-x")));
     assert!(policy.make_request(None, &asks("other"), &context).unwrap().is_none());
     let named = policy.make_request(Some("vault"), &asks("other"), &context).unwrap().unwrap();
     assert_eq!(named.document.source(), made.document.source());

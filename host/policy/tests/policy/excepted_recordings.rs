@@ -19,7 +19,7 @@ fn policy_on(words: &str, exception: &str, day: u64) -> Policy {
     let folder = folder(&rules, &Fakes::default());
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(day * 24 * 60 * 60);
     let source = PolicySource::Folder(folder.path().to_owned());
-    Policy::load_at(&source, &NoPlugins, now).unwrap_or_else(|error| panic!("{error}"))
+    Policy::load_knowing(&source, None, &NoPlugins, now, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The first of these is excepted, and the last day of that is 2026-03-31.

@@ -22,7 +22,7 @@ fn load(rules: &str, now: Option<SystemTime>) -> Result<Policy, LoadError> {
     let folder = folder(rules, &Fakes::default());
     let source = PolicySource::Folder(folder.path().to_owned());
     match now {
-        Some(now) => Policy::load_at(&source, &NoPlugins, now),
+        Some(now) => Policy::load_knowing(&source, None, &NoPlugins, now, None),
         None => Policy::load(&source, &NoPlugins),
     }
 }

@@ -23,7 +23,7 @@ fn every_recipe_is_sound_and_does_what_its_tests_say() {
     for recipe in recipes {
         let name = recipe.file_name().unwrap().to_string_lossy().into_owned();
         let source = PolicySource::Folder(recipe.clone());
-        let policy = Policy::load_at(&source, &NoPlugins, SystemTime::now())
+        let policy = Policy::load_knowing(&source, None, &NoPlugins, SystemTime::now(), None)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(policy.warnings().is_empty(), "{name}: {:?}", policy.warnings());
         let tests = RuleTests::read(&leafgate_folder::tests_of(&recipe), &policy)
