@@ -7,23 +7,22 @@ use super::frame::{DoneCall, Frame, FrameId, FrameState, Message, OpenCall, Requ
 use super::{AgentInvocation, ClientCall, ENTRY, GivenState, Run};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
-use crate::tick::Tick;
 
 impl Run {
-    /// Does all that can be done now.
-    pub(super) fn advance(&mut self, now: Tick, effects: &mut RunEffects) {
-        self.advance_with(None, now, effects);
+    /// Does all that can be done now, and returns what its caller is to do.
+    pub(super) fn advance(&mut self) -> RunEffects {
+        self.advance_with(None)
     }
 
     /// As [`Run::advance`], with what the client said beside its results.
-    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>, now: Tick, effects: &mut RunEffects) {
+    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>) -> RunEffects {
         while !self.over {
             if let Some(frame) = self.settled() {
                 // The client speaks to the entry, behind the results that it gave.
                 let said = if frame == ENTRY { said.take() } else { None };
-                self.close_turn(frame, said, now, effects);
+                self.close_turn(frame, said);
             } else if let Some(frame) = self.starved() {
-                self.ask(frame, now, effects);
+                self.ask(frame);
             } else {
                 break;
             }
@@ -32,15 +31,16 @@ impl Run {
             self.later(text);
         }
         if self.bytes > self.limits.bytes && !self.over {
-            self.finish_early(now, effects);
+            self.finish_early();
         }
-        self.ask_queued(effects);
+        self.ask_queued();
         if !self.over && self.starved().is_some() {
             // The last requests went to others just now.
-            return self.advance(now, effects);
+            return self.advance();
         }
-        self.give_calls(now, effects);
-        self.announce(effects);
+        self.give_calls();
+        self.announce();
+        std::mem::take(&mut self.effects)
     }
 
     /// A frame that wants to ask in a run that has made its requests.
@@ -66,10 +66,10 @@ impl Run {
     }
 
     /// Puts the results of a turn into its frame, which ends with its report or asks again.
-    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>, now: Tick, effects: &mut RunEffects) {
+    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>) {
         let Some(open) = self.frames[frame.at()].open.take() else { return };
         for slot in open.slots {
-            self.record(frame, slot, now);
+            self.record(frame, slot);
         }
         for text in open.said.into_iter().chain(said) {
             self.say(frame, Message::Said(text));
@@ -78,20 +78,20 @@ impl Run {
             Some(report) => {
                 let agent = self.frames[frame.at()].agent.clone();
                 self.frames[frame.at()].completed = true;
-                effects.push(RunEffect::Happened(Happened::Reported { agent, frame }));
-                self.end(frame, report, false, now);
+                self.happened(Happened::Reported { agent, frame });
+                self.end(frame, report, false);
             }
-            None => self.ask(frame, now, effects),
+            None => self.ask(frame),
         }
     }
 
     /// Writes down what a call came to. A call that nobody answered was given up.
-    pub(super) fn record(&mut self, frame: FrameId, slot: OpenCall, now: Tick) {
+    pub(super) fn record(&mut self, frame: FrameId, slot: OpenCall) {
         let done = match slot.state {
             SlotState::Done(done) => done,
             SlotState::Open => {
                 let text = "Not finished: the work was given up.".into();
-                DoneCall { text, is_error: true, at: now, ran: false }
+                DoneCall { text, is_error: true, at: self.now, ran: false }
             }
         };
         if done.ran {
@@ -106,14 +106,14 @@ impl Run {
     }
 
     /// Has a frame ask again, or ends it where it or the run has asked too often.
-    pub(super) fn ask(&mut self, frame: FrameId, now: Tick, effects: &mut RunEffects) {
+    pub(super) fn ask(&mut self, frame: FrameId) {
         let most = self.team.settings().max_iterations;
         if self.frames[frame.at()].iterations < most && self.requests < self.limits.requests {
             self.frames[frame.at()].state = FrameState::Queued;
             return;
         }
         if frame == ENTRY {
-            return self.finish_early(now, effects);
+            return self.finish_early();
         }
         let agent = self.frames[frame.at()].agent.clone();
         let what = if self.requests < self.limits.requests {
@@ -122,11 +122,11 @@ impl Run {
             format!("`{agent}` did not finish: this run has made its {} requests.", self.limits.requests)
         };
         let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
-        self.fail(frame, error, false, now, effects);
+        self.fail(frame, error, false);
     }
 
     /// Asks for queued frames, while few enough ask.
-    fn ask_queued(&mut self, effects: &mut RunEffects) {
+    fn ask_queued(&mut self) {
         if self.over {
             return;
         }
@@ -140,12 +140,12 @@ impl Run {
             self.requests += 1;
             frame.iterations += 1;
             frame.state = FrameState::Asking(request);
-            effects.push(RunEffect::Ask { request, frame: frame.id });
+            self.effects.push(RunEffect::Ask { request, frame: frame.id });
         }
     }
 
     /// Gives the client its calls, once no model is asked: a client gets one answer to a request.
-    fn give_calls(&mut self, now: Tick, effects: &mut RunEffects) {
+    fn give_calls(&mut self) {
         let idle = |frame: &Frame| !matches!(frame.state, FrameState::Asking(_) | FrameState::Queued);
         if self.over || self.paused.is_some() || !self.frames.iter().all(idle) {
             return;
@@ -167,13 +167,13 @@ impl Run {
             });
         }
         if !given.is_empty() {
-            self.paused = Some(now);
-            effects.push(RunEffect::GiveCalls(given));
+            self.paused = Some(self.now);
+            self.effects.push(RunEffect::GiveCalls(given));
         }
     }
 
     /// Says when time matters next.
-    fn announce(&mut self, effects: &mut RunEffects) {
+    fn announce(&mut self) {
         if self.over || self.paused.is_some() {
             return;
         }
@@ -181,7 +181,7 @@ impl Run {
         let next = live.filter_map(|frame| frame.deadline).min();
         if next.is_some() && next != self.announced {
             self.announced = next;
-            effects.extend(next.map(RunEffect::NextDeadline));
+            self.effects.extend(next.map(RunEffect::NextDeadline));
         }
     }
 }

@@ -6,7 +6,7 @@ use leafgate_answer::{AnswerText, Call, CallKind};
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::effect::{Happened, RunEffects};
+use super::effect::Happened;
 use super::frame::{Frame, FrameId};
 use crate::error::{AgentError, ErrorKind};
 use crate::team::Agent;
@@ -99,9 +99,9 @@ impl Run {
     }
 
     /// Tells about a call that was refused.
-    pub(super) fn note_refusal(&self, frame: FrameId, error: &AgentError, effects: &mut RunEffects) {
+    pub(super) fn note_refusal(&mut self, frame: FrameId, error: &AgentError) {
         let agent = self.frames[frame.at()].agent.clone();
-        effects.push(super::RunEffect::Happened(Happened::Refused { agent, frame, error: error.clone() }));
+        self.happened(Happened::Refused { agent, frame, error: error.clone() });
     }
 }
 

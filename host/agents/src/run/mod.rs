@@ -19,7 +19,7 @@ use crate::team::{Agent, Team};
 use crate::tick::Tick;
 use crate::tools::{ToolFilter, ToolNames};
 use delegate::DelegationOrder;
-use frame::{DoneCall, OpenCall, OpenTurn, SlotState};
+use frame::{OpenCall, OpenTurn, SlotState};
 
 pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
@@ -65,6 +65,10 @@ pub struct Run {
     degraded: Option<Degraded>,
     over: bool,
     announced: Option<Tick>,
+    /// When the last event came.
+    now: Tick,
+    /// What it has brought so far.
+    effects: RunEffects,
 }
 
 /// A call that the client runs.
@@ -119,10 +123,11 @@ impl Run {
             degraded: None,
             over: false,
             announced: None,
+            now,
+            effects: RunEffects::new(),
         };
-        let mut effects = RunEffects::new();
-        run.open(&agent, None, Vec::new(), Message::Opening, &mut effects);
-        run.advance(now, &mut effects);
+        run.open(&agent, None, Vec::new(), Message::Opening);
+        let effects = run.advance();
         Ok((run, effects))
     }
 
@@ -139,17 +144,15 @@ impl Run {
         if matches!(turn.reply.finish, Some(Finish::Failed | Finish::Cancelled)) {
             return self.failed(request, Why::Upstream, now);
         }
-        let frame = self.asking(request)?;
-        let mut effects = RunEffects::new();
+        let frame = self.asking(request, now)?;
         let reply = turn.reply.clone();
         self.say(frame, Message::Model(turn));
         if reply.calls.is_empty() {
-            self.answered_in_words(frame, &mut effects);
+            self.answered_in_words(frame);
         } else {
-            self.carry_out(frame, &reply, now, &mut effects);
+            self.carry_out(frame, &reply);
         }
-        self.advance(now, &mut effects);
-        Ok(effects)
+        Ok(self.advance())
     }
 
     /// Takes the news that a model did not answer.
@@ -157,15 +160,13 @@ impl Run {
     /// # Errors
     /// As [`Run::replied`].
     pub fn failed(&mut self, request: RequestId, why: Why, now: Tick) -> Result<RunEffects, RunError> {
-        let frame = self.asking(request)?;
-        let mut effects = RunEffects::new();
+        let frame = self.asking(request, now)?;
         self.frames[frame.at()].state = FrameState::Waiting;
         let agent = self.frames[frame.at()].agent.clone();
         let what = format!("`{agent}` did not finish: {}.", why.words());
         let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
-        self.fail(frame, error, why.allows_plain_chat(), now, &mut effects);
-        self.advance(now, &mut effects);
-        Ok(effects)
+        self.fail(frame, error, why.allows_plain_chat());
+        Ok(self.advance())
     }
 
     /// Takes the news that the provider refuses tools. The entry goes on without delegation, once;
@@ -174,21 +175,19 @@ impl Run {
     /// # Errors
     /// As [`Run::replied`].
     pub fn tools_refused(&mut self, request: RequestId, now: Tick) -> Result<RunEffects, RunError> {
-        let frame = self.asking(request)?;
+        let frame = self.asking(request, now)?;
         if frame != ENTRY || self.frames[ENTRY.at()].targets.is_empty() {
             return self.failed(request, Why::Upstream, now);
         }
-        let mut effects = RunEffects::new();
         let entry = &mut self.frames[ENTRY.at()];
         entry.state = FrameState::Waiting;
         entry.targets.clear();
         entry.prompt =
             self.team.agent(entry.agent.as_str()).map(|a| a.system_prompt.clone()).unwrap_or_default();
         self.degraded = Some(Degraded::SingleAgent);
-        effects.push(RunEffect::Happened(Happened::Degraded(Degraded::SingleAgent)));
-        self.ask(ENTRY, now, &mut effects);
-        self.advance(now, &mut effects);
-        Ok(effects)
+        self.happened(Happened::Degraded(Degraded::SingleAgent));
+        self.ask(ENTRY);
+        Ok(self.advance())
     }
 
     /// Takes the results of the client's tools, and what the client said beside them. Results of
@@ -212,26 +211,25 @@ impl Run {
         if named.is_empty() {
             return Err(RunError::NotGiven);
         }
-        self.go_on(now);
+        self.now = now;
+        self.go_on();
         for (call, result) in named {
-            self.close(call, DoneCall { text: result.text, is_error: result.is_error, at: now, ran: true });
+            self.close(call, result.text, result.is_error);
         }
         let sent: Vec<usize> = (0..self.calls.len()).filter(|at| self.is_sent(*at)).collect();
         for call in sent {
             let what = "tool_access_error: The client gave no result for this call.";
-            self.close(call, DoneCall { text: what.into(), is_error: true, at: now, ran: true });
+            self.close(call, what.into(), true);
         }
-        let mut effects = RunEffects::new();
-        self.advance_with(said, now, &mut effects);
-        Ok(effects)
+        Ok(self.advance_with(said))
     }
 
     /// Ends what has taken too long.
     pub fn elapse(&mut self, now: Tick) -> RunEffects {
-        let mut effects = RunEffects::new();
         if self.over || self.paused.is_some() {
-            return effects;
+            return RunEffects::new();
         }
+        self.now = now;
         // From the entry down: what ends takes all that it delegated along.
         for at in 0..self.frames.len() {
             let frame = &self.frames[at];
@@ -241,12 +239,11 @@ impl Run {
                 let seconds = self.team.settings().delegation_timeout.as_secs();
                 let what = format!("`{agent}` did not report within {seconds} seconds.");
                 let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
-                self.fail(id, error, false, now, &mut effects);
+                self.fail(id, error, false);
             }
         }
         self.announced = None;
-        self.advance(now, &mut effects);
-        effects
+        self.advance()
     }
 
     /// The name of the run.
@@ -314,10 +311,11 @@ impl Run {
         }
     }
 
-    fn asking(&self, request: RequestId) -> Result<FrameId, RunError> {
+    fn asking(&mut self, request: RequestId, now: Tick) -> Result<FrameId, RunError> {
         if self.over {
             return Err(RunError::Over);
         }
+        self.now = now;
         let asks = |frame: &&Frame| frame.state == FrameState::Asking(request);
         self.frames.iter().find(asks).map(|frame| frame.id).ok_or(RunError::NotAsked)
     }
@@ -329,7 +327,6 @@ impl Run {
         parent: Option<(FrameId, usize)>,
         mut chain: Vec<AgentName>,
         first: Message,
-        effects: &mut RunEffects,
     ) -> FrameId {
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));
         chain.push(agent.name.clone());
@@ -338,8 +335,7 @@ impl Run {
             let has = |tool: &&Arc<str>| filtered.allowed.contains(*tool);
             let names = self.offered.iter().filter(|tool| !has(tool)).take(TOLD).cloned().collect();
             let (agent, tools) = (agent.name.clone(), filtered.denied);
-            let withheld = Happened::Withheld { agent, tools, names };
-            effects.push(RunEffect::Happened(withheld));
+            self.happened(Happened::Withheld { agent, tools, names });
         }
         self.frames.push(Frame {
             id,
@@ -363,18 +359,22 @@ impl Run {
         id
     }
 
+    fn happened(&mut self, happened: Happened) {
+        self.effects.push(RunEffect::Happened(happened));
+    }
+
     fn say(&mut self, frame: FrameId, message: Message) {
         self.bytes += message.bytes();
         self.frames[frame.at()].messages.push(message);
     }
 
     /// A reply without calls ends the entry's loop. A delegated agent is reminded to report.
-    fn answered_in_words(&mut self, frame: FrameId, effects: &mut RunEffects) {
+    fn answered_in_words(&mut self, frame: FrameId) {
         if frame == ENTRY {
             self.frames[ENTRY.at()].completed = true;
             self.over = true;
             self.frames[ENTRY.at()].state = FrameState::Ended;
-            effects.push(RunEffect::Finish);
+            self.effects.push(RunEffect::Finish);
         } else {
             self.say(frame, Message::Nudge);
             self.frames[frame.at()].state = FrameState::Waiting;
@@ -383,29 +383,22 @@ impl Run {
     }
 
     /// Begins what the calls of a reply ask for, in call order.
-    fn carry_out(&mut self, frame: FrameId, reply: &Reply, now: Tick, effects: &mut RunEffects) {
+    fn carry_out(&mut self, frame: FrameId, reply: &Reply) {
         self.frames[frame.at()].state = FrameState::Waiting;
         self.frames[frame.at()].open = Some(OpenTurn::new());
         for (at, call) in reply.calls.iter().enumerate() {
-            let state = self.begin(frame, at, call, now, effects);
+            let state = self.begin(frame, at, call);
             if let Some(open) = &mut self.frames[frame.at()].open {
                 open.slots.push(OpenCall { call: call.clone(), state });
             }
         }
     }
 
-    fn begin(
-        &mut self,
-        frame: FrameId,
-        at: usize,
-        call: &Call,
-        now: Tick,
-        effects: &mut RunEffects,
-    ) -> SlotState {
+    fn begin(&mut self, frame: FrameId, at: usize, call: &Call) -> SlotState {
         let of = &self.frames[frame.at()];
         if of.open.as_ref().is_some_and(|open| open.report.is_some()) {
             let text = "Not run: reportOut came before it.".into();
-            return SlotState::Done(DoneCall { text, is_error: true, at: now, ran: false });
+            return self.done(text, true, false);
         }
         let asked = if at < self.limits.calls {
             self.asked(of, call)
@@ -418,21 +411,15 @@ impl Run {
             Err(error) => {
                 // Of those beyond the limit the first one tells it.
                 if at <= self.limits.calls {
-                    self.note_refusal(frame, &error, effects);
+                    self.note_refusal(frame, &error);
                 }
-                SlotState::Done(DoneCall {
-                    text: error.to_string().into(),
-                    is_error: true,
-                    at: now,
-                    ran: false,
-                })
+                self.done(error.to_string().into(), true, false)
             }
             Ok(DelegationOrder::Report(report)) => {
                 if let Some(open) = &mut self.frames[frame.at()].open {
                     open.report = Some(report);
                 }
-                let text = "The report was taken.".into();
-                SlotState::Done(DoneCall { text, is_error: false, at: now, ran: true })
+                self.done("The report was taken.".into(), false, true)
             }
             Ok(DelegationOrder::Client) => {
                 self.calls.push(GivenCall { frame, slot: at, state: GivenState::Unsent });
@@ -441,10 +428,9 @@ impl Run {
             Ok(DelegationOrder::Work { agent, description, expectations }) => {
                 let (from, chain) = (of.agent.clone(), of.chain.clone());
                 let work = Message::Work { description, expectations };
-                let id = self.open(&agent, Some((frame, at)), chain, work, effects);
-                self.frames[id.at()].deadline = Some(now.after(self.team.settings().delegation_timeout));
-                let delegated = Happened::Delegated { from, to: agent.name, frame: id };
-                effects.push(RunEffect::Happened(delegated));
+                let id = self.open(&agent, Some((frame, at)), chain, work);
+                self.frames[id.at()].deadline = Some(self.now.after(self.team.settings().delegation_timeout));
+                self.happened(Happened::Delegated { from, to: agent.name, frame: id });
                 SlotState::Open
             }
         }

@@ -108,10 +108,7 @@ fn work_goes_down_a_chain_and_comes_back() {
     let chain: Vec<_> = stage.run.frames()[2].chain.iter().map(|name| name.as_str()).collect();
     assert_eq!(chain, ["coordinator", "reviewer", "researcher"]);
     let [entry, between, frame] = stage.run.frames() else { panic!("{:?}", stage.run) };
-    assert_eq!(
-        (frame.agent.as_str(), frame.depth(), frame.parent()),
-        ("researcher", 2, Some(between.id))
-    );
+    assert_eq!((frame.agent.as_str(), frame.depth(), frame.parent()), ("researcher", 2, Some(between.id)));
     let targets: Vec<_> = frame.targets.iter().map(|target| target.name.as_str()).collect();
     assert_eq!(targets, ["coordinator", "reviewer"]);
     let team = stage.run.team();
@@ -194,10 +191,7 @@ fn an_agent_has_the_tools_that_it_may_use() {
     stage.answer(0);
     let reader = &stage.run.frames()[1];
     assert_eq!(reader.tools.iter().map(|tool| &**tool).collect::<Vec<_>>(), ["read_file"]);
-    assert!(
-        reader.targets.is_empty() && reader.reports(),
-        "reportOut is there whatever the permissions say"
-    );
+    assert!(reader.targets.is_empty() && reader.reports(), "reportOut is there whatever the permissions say");
     assert_eq!(reader.prompt, "You are reader.");
     stage.answer(0);
     assert_eq!(stage.given.iter().map(|call| call.name.expose()).collect::<Vec<_>>(), ["read_file"]);

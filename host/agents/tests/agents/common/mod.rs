@@ -163,9 +163,8 @@ impl Stage {
                 RunEffect::GiveCalls(calls) => {
                     assert!(self.asked.is_empty(), "models are asked while the client has calls");
                     assert!(self.given.is_empty(), "the client has calls already");
-                    let waits = |call: &ClientCall| {
-                        self.run.frame(call.frame).unwrap().state == FrameState::Waiting
-                    };
+                    let waits =
+                        |call: &ClientCall| self.run.frame(call.frame).unwrap().state == FrameState::Waiting;
                     assert!(calls.iter().all(waits), "a call of a frame that is over");
                     self.answers += 1;
                     self.given = calls;
