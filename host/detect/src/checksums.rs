@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::pack::table;
+use crate::table::table;
 
 fn digits_of(text: &str) -> impl DoubleEndedIterator<Item = u32> + Clone {
     text.bytes().filter(u8::is_ascii_digit).map(|b| u32::from(b - b'0'))

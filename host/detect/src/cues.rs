@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 
-use crate::pack::table;
+use crate::table::table;
 
 /// How far before a number its word may stand.
 const BEFORE: usize = 40;

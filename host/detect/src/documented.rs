@@ -15,9 +15,10 @@ use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
+use crate::lists::LISTS;
 use crate::names::Words;
-use crate::pack::table;
 use crate::placeholder::counts_throughout;
+use crate::table::table;
 use crate::work::spend;
 
 /// What one service issues.
@@ -115,40 +116,17 @@ fn compile(pattern: &str) -> Regex {
         .expect("a test compiles every pattern of the table")
 }
 
-/// Words of names that say what a value is for, and not whose.
-#[rustfmt::skip]
-const NOBODYS: [&str; 30] = [
-    "access", "account", "api", "apikey", "app", "application", "auth", "authorization", "bearer", "client",
-    "credential", "credentials", "encryption", "id", "key", "master", "my", "oauth",
-    "oauth2", "other", "private", "refresh", "secret", "server", "service", "session", "signing", "the",
-    "token", "user",
-];
-
-/// Words before a name that declare it.
-#[rustfmt::skip]
-const DECLARES: [&str; 12] = [
-    "const", "env", "export", "final", "let", "private", "public", "set", "static", "str", "string", "var",
-];
-
-/// Words of names whose values people choose, whatever service they are for.
-#[rustfmt::skip]
-const CHOSEN: [&str; 15] = [
-    "basic", "cookie", "cookies", "encryption", "hmac", "hook", "jwt", "pass", "salt", "session", "shared", "signing",
-    "user", "verify", "webhook",
-];
-
 impl Named<'_> {
     /// Returns true if and only if the name says that no service issued its value: `HEROKU_COOKIE_SECRET`.
     fn is_chosen(&self) -> bool {
-        !Words::of(self.name).all(|word| !CHOSEN.iter().any(|known| word.eq_ignore_ascii_case(known)))
+        !Words::of(self.name).all(|word| !LISTS.chosen.has(word))
     }
 
     /// Returns true if and only if nothing says whose the value is: `API_KEY=…`, `const oauthToken = …`.
     fn is_nobodys(&self) -> bool {
-        let is = |word: &str, list: &[&str]| list.iter().any(|known| word.eq_ignore_ascii_case(known));
         let words = self.before.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        Words::of(self.name).all(|word| is(word, &NOBODYS) || is(word, &DECLARES))
-            && words.into_iter().all(|word| is(word, &DECLARES))
+        Words::of(self.name).all(|word| LISTS.nobodys.has(word) || LISTS.declares.has(word))
+            && words.into_iter().all(|word| LISTS.declares.has(word))
     }
 }
 

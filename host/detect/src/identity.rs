@@ -5,10 +5,10 @@ use sha2::{Digest as _, Sha256};
 use crate::checksums::luhn;
 
 /// A check by its name.
-type Issued = (&'static str, fn(&str) -> bool);
+type StateCheck = (&'static str, fn(&str) -> bool);
 
 /// The checks, each true if and only if the check digits of a text are right.
-pub(crate) const ISSUED: &[Issued] = &[
+pub(crate) const ISSUED: &[StateCheck] = &[
     ("nif", is_nif),
     ("codice-fiscale", is_codice_fiscale),
     ("nir", is_nir),

@@ -21,6 +21,8 @@
 //!
 //! - `packs/services.toml` has tokens by their prefix, `places.toml` passwords by their place,
 //!   `secrets.toml` names and older rows of both, `pii.toml` personal data. A row is read by `pack`.
+//! - The other files of `packs` are tables that code goes by: lists of words, what services and states
+//!   issue, what is published.
 //! - A text is read once for the keywords of all rows (`prefilter`, `literals`); `lead` turns most
 //!   places away before a regex is asked, and `reads` bounds what regexes read. `reference` finds the
 //!   same the slow way, in tests.
@@ -50,6 +52,7 @@ mod input;
 mod keyed;
 mod known;
 mod lead;
+mod lists;
 mod literals;
 mod names;
 mod numbers;
@@ -69,6 +72,7 @@ mod scan;
 mod score;
 mod seed_phrase;
 mod settings;
+mod table;
 mod value;
 mod work;
 

@@ -6,6 +6,8 @@
 
 use serde::Deserialize;
 
+use crate::lists::LISTS;
+
 /// Words beyond this many are not looked at; names are read from their end.
 const MAX_WORDS: usize = 8;
 
@@ -50,30 +52,15 @@ fn fits(pattern: &str, word: &str) -> bool {
     }
 }
 
-/// Words at a name's end that say how the value is written, not what it is.
-#[rustfmt::skip]
-const SAYS_NOTHING: [&str; 28] = [
-    "value", "val", "string", "str", "text", "txt", "b", "base", "hex", "raw", "plain", "plaintext", "here",
-    "env", "dev", "prod", "production", "test", "testing", "live", "staging", "default", "current", "old",
-    "new", "data", "literal", "v",
-];
-
-/// Words that say of a value that somebody made it up.
-const MADE_UP: [&str; 4] = ["fake", "dummy", "bogus", "mock"];
-
-/// The same of a `non` before them.
-const NON: [&str; 5] = ["matching", "existing", "existent", "secret", "sensitive"];
-
 /// Returns true if and only if a name says that its value opens nothing: `fakeToken`,
 /// `nonMatchingKey`, `PublicKeyToken`.
 pub(crate) fn opens_nothing(name: &str) -> bool {
     let words = Words::of(name);
     let words = &words.words[..words.len];
     let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
-    let is_one_of = |word: &str, list: &[&str]| list.iter().any(|known| is(word, known));
-    let negated = |two: &[&str]| is(two[1], "non") && is_one_of(two[0], &NON);
+    let negated = |two: &[&str]| is(two[1], "non") && LISTS.negated.has(two[0]);
     let public = |two: &[&str]| is(two[1], "public") && is(two[0], "key");
-    words.iter().any(|word| is_one_of(word, &MADE_UP))
+    words.iter().any(|word| LISTS.made_up.has(word))
         || words.windows(2).any(|two| negated(two) || public(two))
 }
 
@@ -91,9 +78,8 @@ impl<'a> Words<'a> {
             let Some((start, stop)) = last_word(name.as_bytes(), end) else { break };
             let word = &name[start..stop];
             end = start;
-            let empty = all.len == 0
-                && (word.bytes().all(|b| b.is_ascii_digit())
-                    || SAYS_NOTHING.iter().any(|w| word.eq_ignore_ascii_case(w)));
+            let empty =
+                all.len == 0 && (word.bytes().all(|b| b.is_ascii_digit()) || LISTS.says_nothing.has(word));
             if !empty {
                 all.words[all.len] = word;
                 all.len += 1;

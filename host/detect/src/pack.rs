@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 
 use leafgate_words::words;
 use regex::bytes::{Captures, Regex, RegexBuilder};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::bounds::Bounds;
 use crate::checks::Check;
@@ -17,6 +16,7 @@ use crate::cues::Cue;
 use crate::finding::{Confidence, DetectorId, Label};
 use crate::lead::{self, PatternLead};
 use crate::names::NameRule;
+use crate::table::joined;
 
 words! {
     /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
@@ -76,12 +76,6 @@ pub(crate) struct RawRow {
 /// How many bytes a regex sees where a row does not say it.
 fn usual_window() -> usize {
     512
-}
-
-/// Reads texts that stand in parts.
-pub(crate) fn joined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let texts = Vec::<Vec<String>>::deserialize(deserializer)?;
-    Ok(texts.iter().map(|parts| parts.concat()).collect())
 }
 
 words! {
@@ -265,11 +259,6 @@ impl Lengths {
 /// character boundaries.
 fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern).unicode(false).case_insensitive(ignore_case).size_limit(4 << 20).build()
-}
-
-/// Reads a table that stands beside the packs.
-pub(crate) fn table<T: DeserializeOwned>(text: &str) -> T {
-    toml::from_str(text).expect("tests read every table")
 }
 
 /// Reads a pack. Packs are built in, so what is wrong with one is read by whoever changes it.

@@ -8,14 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// Words that only a value standing for a secret contains, in lower case.
-#[rustfmt::skip]
-const STANDS_FOR: [&str; 33] = [
-    "example", "placeholder", "changeme", "change_me", "change-me", "replace", "your_", "your-", "yourpass",
-    "yourtoken", "yourkey", "yoursecret", "yourapi", "my_secret", "my-secret", "insert", "dummy",
-    "redacted", "todo", "fixme", "process.env", "os.environ", "getenv", "env.", "env:", "env[", "secrets.",
-    "vault:", "_here", "-here", "not_a_", "not-a-", "sample",
-];
+use crate::lists::LISTS;
 
 /// True where a person would say: that is no secret, that is the place where one goes.
 ///
@@ -54,16 +47,11 @@ pub(crate) fn is_written_over(value: &str) -> bool {
 /// then characters that count. Where the prefix is a word that any service may use, it says nothing,
 /// and a service that has a row of its own is asked there.
 pub(crate) fn is_made_up(value: &str) -> bool {
-    #[rustfmt::skip]
-    const ANYBODYS: [&str; 19] = [
-        "key", "token", "live", "test", "prod", "dev", "api", "apikey", "pk", "secret", "access", "client",
-        "server", "user", "auth", "web", "app", "pass", "sk",
-    ];
     has_prefix(value)
         && value
             .split(['_', '-'])
             .next()
-            .is_some_and(|first| !ANYBODYS.contains(&first) && !counts_alone(first))
+            .is_some_and(|first| !LISTS.anybodys_prefixes.has(first) && !counts_alone(first))
         && CountedLetters::of(value).throughout(value)
 }
 
@@ -208,7 +196,7 @@ fn stands_for(value: &str) -> bool {
         AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))
             .ascii_case_insensitive(true)
-            .build(STANDS_FOR)
+            .build(&*LISTS.placeholders)
             .expect("a few words stay far below the automaton's limits")
     });
     let bytes = value.as_bytes();

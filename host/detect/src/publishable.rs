@@ -2,28 +2,7 @@
 //! reader only, and tokens of badges.
 
 use crate::keyed::MAX_BARE;
-
-/// With what a value begins that its owner may publish. Their services say so:
-/// <https://docs.stripe.com/keys>, <https://supabase.com/docs/guides/api/api-keys>,
-/// <https://docs.midtrans.com/docs/access-keys>. Public keys are the beginnings of
-/// SubjectPublicKeyInfo in base64 for RSA, for the curves of NIST, and for Ed25519 and X25519, and of
-/// the public keys of SSH.
-const BEGINNINGS: [&str; 14] = [
-    "pk_live_",
-    "pk_test_",
-    "sb_publishable_",
-    "Mid-client-",
-    "SB-Mid-client-",
-    "MIIBIjANBgkqhkiG9w0BAQEFAAOC",
-    "MIICIjANBgkqhkiG9w0BAQEFAAOC",
-    "MIGfMA0GCSqGSIb3DQEBAQUAA4GN",
-    "MFkwEwYHKoZIzj0CAQYI",
-    "MHYwEAYHKoZIzj0CAQYF",
-    "MCowBQYDK2V",
-    "ssh-rsa",
-    "ssh-ed25519",
-    "ecdsa-sha2-",
-];
+use crate::lists::LISTS;
 
 /// A sealed secret of Kubernetes begins with the length of its session key, 512 bytes, and is longer
 /// than as much of a value as is judged at least.
@@ -33,7 +12,7 @@ const LEAST_SEALED: usize = MAX_BARE;
 /// Returns true if and only if a value is made to be shown.
 pub(crate) fn is_publishable(value: &str) -> bool {
     let sealed = value.len() >= LEAST_SEALED && SEALED.iter().any(|start| value.starts_with(start));
-    sealed || BEGINNINGS.iter().any(|start| value.starts_with(start))
+    sealed || LISTS.publishable.iter().any(|start| value.starts_with(&**start))
 }
 
 /// Returns true if and only if what stands before a name says that its value is shown to everybody:

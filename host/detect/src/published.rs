@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::pack::{joined, table};
+use crate::table::{joined, table};
 
 /// The lists.
 #[derive(Deserialize)]

@@ -6,32 +6,16 @@
 use std::ops::Range;
 
 use crate::keyed::{Assignment, Join};
+use crate::lists::LISTS;
 
 /// As many bytes of a neighbouring line are looked at.
 const LONGEST_LINE: usize = 160;
-
-/// What names a login besides its password; the last word of a name.
-#[rustfmt::skip]
-const LOGIN: [&str; 17] = [
-    "user", "username", "login", "host", "hostname", "server", "port", "database", "db", "dbname", "url",
-    "email", "uid", "account", "repository", "dsn", "addr",
-];
-
-/// Words that stand where a password would: types, rules of forms, and the word itself in other
-/// languages than those of [`crate::value`].
-#[rustfmt::skip]
-const NONE: [&str; 38] = [
-    "bytes", "varchar", "nvarchar", "nullable", "unique", "masked", "obscured", "sensitive", "external",
-    "computed", "interactive", "keyboard", "publickey", "certificate", "disabled", "enabled", "inherit",
-    "ignored", "removed", "generated", "random", "plaintext", "anonymous", "wachtwoord", "parola", "lozinka",
-    "motdepasse", "passord", "losenord", "unchanged", "haslo", "salasana", "jelszo", "adgangskode", "contrasena", "contrasenya", "kennwort", "sandi",
-];
 
 /// Returns true if and only if a bare word is the value of a line of settings that name a login.
 pub(crate) fn is_set(bytes: &[u8], found: &Assignment) -> bool {
     let value = &bytes[found.value.clone()];
     let word = value.iter().all(u8::is_ascii_lowercase)
-        && !NONE.iter().any(|none| none.as_bytes() == value)
+        && !LISTS.no_settings.has(value)
         && found.join == Join::Operator
         && !found.quoted;
     if !word || !ends_line(&bytes[found.value.end..]) {
@@ -107,7 +91,7 @@ impl<'a> SettingLine<'a> {
             && beside.sign == self.sign
             && beside.value != self.value
             && !matches!(beside.value.last(), Some(b',' | b';' | b'{' | b'(' | b'|' | b'!' | b'?'))
-            && LOGIN.iter().any(|login| last.eq_ignore_ascii_case(login.as_bytes()))
+            && LISTS.logins.has(last)
     }
 
     /// Whether the lines above are settings of one section, `[client]`.

@@ -3,6 +3,7 @@
 //! These judgements carry the precision of every detector that knows a secret by its name alone.
 //! All of them read a value a fixed number of times and allocate nothing.
 
+use crate::lists::LISTS;
 use crate::publishable::is_publishable;
 use crate::score::{LIKELY, score};
 
@@ -143,21 +144,6 @@ pub(crate) fn is_uuid(value: &str) -> bool {
         })
 }
 
-/// Words that stand where a password would, in schemas, forms and tests, and are none.
-#[rustfmt::skip]
-const NO_PASSWORD: [&str; 95] = [
-    "string", "str", "text", "password", "passwd", "passwort", "pass", "pwd", "secret", "token", "required",
-    "optional", "invalid", "valid", "true", "false", "null", "none", "nil", "undefined", "unknown", "empty",
-    "default", "hidden", "input", "field", "label", "type", "value", "name", "username", "user", "admin",
-    "root", "test", "testing", "login", "email", "number", "boolean", "object", "array", "binary", "base64",
-    "plain", "plaintext", "bcrypt", "argon2", "sha256", "sha512", "md5", "scram-sha-256",
-    "current-password", "new-password", "off", "on", "yes", "no", "never", "always", "prompt", "file",
-    "env", "environment", "vault", "keyring", "keychain", "encrypted", "hashed", "hash", "reset", "forgot",
-    "change", "update", "create", "confirm", "confirmation", "strong", "short", "long", "basic", "bearer",
-    "self", "this", "changed", "expired", "incorrect", "wrong", "missing", "blank", "weak", "protected", "correct",
-    "stored", "visible",
-];
-
 /// True where `value` could be a password that someone wrote down, and is not a name, a type or a
 /// sentence.
 ///
@@ -171,10 +157,7 @@ pub(crate) fn could_be_password(value: &str, look: &Look, sure: bool) -> bool {
     if value.len() < 4 || value.bytes().any(|b| b <= b' ' || b == 0x7f) {
         return false;
     }
-    if NO_PASSWORD.iter().any(|word| value.eq_ignore_ascii_case(word))
-        || names_itself(value)
-        || is_reference(value)
-        || is_type_or_number(value)
+    if LISTS.no_passwords.has(value) || names_itself(value) || is_reference(value) || is_type_or_number(value)
     {
         return false;
     }
@@ -196,13 +179,9 @@ fn is_type_or_number(value: &str) -> bool {
 
 /// True where what stands behind `user:` is a password and not the word for one.
 pub(crate) fn could_be_user_password(value: &str) -> bool {
-    const STAND_INS: [&str; 12] = [
-        "password", "passwd", "pass", "pwd", "secret", "token", "yyy", "xxx", "port", "tag", "latest",
-        "version",
-    ];
     // `<user:password>` is a shape, not a value.
     let word = value.trim_end_matches(['>', ']', '}']);
-    let named = STAND_INS.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let named = LISTS.stand_ins.has(word);
     let code = value.starts_with(['$', '+', '(']) && value.ends_with([')', '+', '}']);
     value.len() >= 3 && !named && !code && !value.contains("()")
 }

@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use crate::block;
 use crate::names::NameRule;
-use crate::pack::table;
 use crate::placeholder::is_placeholder;
 use crate::publishable::is_publishable;
 use crate::score::{LIKELY, score};
 use crate::seed_phrase::phrase_length;
+use crate::table::table;
 use crate::value::Look;
 
 use super::LEAST_KNOWN;
