@@ -68,7 +68,7 @@ mod tick;
 mod tools;
 
 pub use error::{AgentError, ErrorKind};
-pub use file::{FileError, Problem, Warning};
+pub use file::{FileError, Problem, Warning, as_vscode_writes};
 pub use limits::RunLimits;
 pub use mark::{CallKey, CallMark, ClientKey, DELEGATED, RunId, is_delegated};
 pub use name::{AgentName, BadAgentName};

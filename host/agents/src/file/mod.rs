@@ -74,7 +74,7 @@ impl Team {
         let text = file.strip_prefix('\u{feff}').unwrap_or(file);
         let mut notes = Notes { text, problems: Vec::new(), warnings: Vec::new() };
         let collected = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-        let read = parse_to_ast(text, &collected, &as_editors_write());
+        let read = parse_to_ast(text, &collected, &as_vscode_writes());
         let team = match read.map(|read| read.value) {
             Ok(Some(root)) => team(&root, &mut notes),
             Ok(None) => notes.wrong(&START, "", "this is no JSON"),
@@ -128,8 +128,9 @@ fn permission_json(permission: &Permission, list: &str) -> serde_json::Value {
     }
 }
 
-/// JSON with comments and trailing commas, and strict in all else.
-fn as_editors_write() -> ParseOptions {
+/// Returns how VS Code's settings are read: JSON with comments and trailing commas, and strict in all else.
+#[must_use]
+pub fn as_vscode_writes() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,

@@ -10,7 +10,8 @@ use std::ops::Range;
 use anyhow::{anyhow, bail};
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::tokens::{Token, TokenAndRange};
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, parse_to_ast};
+use leafgate_agents::as_vscode_writes;
 use serde::{Deserialize, Serialize};
 
 /// How far a level is indented where nothing shows it.
@@ -213,19 +214,4 @@ pub(super) fn span(value: &Value<'_>) -> Range<usize> {
 /// Returns a text with one stretch replaced.
 pub(super) fn spliced(text: &str, place: Range<usize>, new: &str) -> String {
     [&text[..place.start], new, &text[place.end..]].concat()
-}
-
-fn as_vscode_writes() -> ParseOptions {
-    ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
 }
