@@ -4,8 +4,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::checksums::luhn;
 
-/// The checks by their names, each true if and only if the check digits of a text are right.
-pub(crate) const ISSUED: &[(&str, fn(&str) -> bool)] = &[
+/// A check by its name.
+type StateCheck = (&'static str, fn(&str) -> bool);
+
+/// The checks, each true if and only if the check digits of a text are right.
+pub(crate) const ISSUED: &[StateCheck] = &[
     ("nif", is_nif),
     ("codice-fiscale", is_codice_fiscale),
     ("nir", is_nir),

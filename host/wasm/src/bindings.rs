@@ -52,5 +52,6 @@ same_words! {
         System User Assistant Context History ToolCall ToolResult ContentPart Prediction RequestOption Other
     }
     fn value_type(policy::ValueType) -> types::ValueType { Text Number Boolean Null }
+    fn log_level(host::Level) -> crate::store::LogLevel { Debug Info Warn Error }
     fn confidence(detect::Confidence) -> leafgate_detect::Confidence { Low Medium High }
 }

@@ -48,50 +48,40 @@ impl WasmLoader {
     /// Where the file cannot be read, is too large, or is no WebAssembly binary.
     pub fn inspect(&self, path: &Path) -> Result<Inspection, LoadError> {
         let binary = self.read(path)?;
-        if let Some(script) = self.script(path, &binary)? {
-            return Ok(self.inspect_script(path, &binary, &script));
-        }
-        let layer = admission::identify(&binary, None).map_err(LoadRefusal::File)?;
-        let anatomy = admission::read(&binary.bytes).map_err(LoadRefusal::File)?;
-        let loaded = self.loaded(&binary);
+        let (anatomy, loaded) = match self.script(path, &binary)? {
+            Some(script) => (None, self.evaluated(&script)),
+            None => {
+                admission::identify(&binary, None).map_err(LoadRefusal::File)?;
+                let anatomy = admission::read(&binary.bytes).map_err(LoadRefusal::File)?;
+                (Some(anatomy), self.loaded(&binary))
+            }
+        };
         let known = loaded.as_ref().ok();
-        let world = known.map(|loaded| loaded.world).or_else(|| self.world_of(&anatomy));
-        let configured_each_call = known.and_then(|loaded| loaded.each_call.clone());
-        let config_schema = known.and_then(|loaded| loaded.described.config_schema.clone());
+        let world = || self.world_of(anatomy.as_ref()?);
         Ok(Inspection {
-            layer: Some(layer),
+            layer: anatomy.as_ref().map(|anatomy| anatomy.layer),
             size: binary.bytes.len(),
             digest: binary.digest,
             signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
-            world,
-            contract: admission::contract(&anatomy),
-            imports: anatomy.imports,
-            exports: anatomy.exports,
-            configured_each_call,
-            config_schema,
+            world: known.map(|loaded| loaded.world).or_else(world),
+            contract: anatomy.as_ref().and_then(admission::contract),
+            configured_each_call: known.and_then(|loaded| loaded.each_call.clone()),
+            config_schema: known.and_then(|loaded| loaded.described.config_schema.clone()),
             description: loaded.map(|loaded| loaded.described.description).map_err(LoadError::from),
+            imports: anatomy.as_ref().map(|anatomy| anatomy.imports.clone()).unwrap_or_default(),
+            exports: anatomy.map(|anatomy| anatomy.exports).unwrap_or_default(),
         })
     }
 
     /// A script is evaluated, and not configured.
-    fn inspect_script(&self, path: &Path, binary: &Binary, script: &Script) -> Inspection {
-        let name = "inspected".into();
-        let said = self.described_script(script, &name, self.limits(), "", &|| false);
-        let (world, described) = said.map_or_else(|refusal| (None, Err(refusal)), |(w, d)| (Some(w), Ok(d)));
-        let described = described.map_err(LoadError::from);
-        Inspection {
-            layer: None,
-            size: binary.bytes.len(),
-            digest: binary.digest,
-            signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
-            imports: vec![],
-            exports: vec![],
+    fn evaluated(&self, script: &Script) -> Result<InspectedCode, LoadRefusal> {
+        let (world, described) =
+            self.described_script(script, &"inspected".into(), self.limits(), "", &|| false)?;
+        Ok(InspectedCode {
             world,
-            contract: None,
-            configured_each_call: Some("a script is evaluated for each call".to_owned()),
-            config_schema: described.as_ref().ok().and_then(|described| described.config_schema.clone()),
-            description: described.map(|described| described.description),
-        }
+            described,
+            each_call: Some("a script is evaluated for each call".to_owned()),
+        })
     }
 
     fn world_of(&self, anatomy: &Anatomy) -> Option<World> {

@@ -10,12 +10,12 @@ use leafgate_admission::Contract;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
-use crate::bindings::host;
+use crate::bindings::{self, host};
 use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
 use crate::limits::{CAPS, LoaderLimits};
-use crate::store::{CallState, LogLevel, LogSink};
+use crate::store::{CallState, LogSink};
 
 /// How a loader is set up.
 #[derive(Clone, Default)]
@@ -141,20 +141,10 @@ fn linker(engine: &Engine, contract: Contract) -> wasmtime::Result<Linker<CallSt
         offered.func_wrap(
             "log",
             |mut store: StoreContextMut<'_, CallState>, (level, message): (host::Level, String)| {
-                log(store.data_mut(), level, &message);
+                store.data_mut().log(bindings::log_level(level), &message);
                 Ok(())
             },
         )?;
     }
     Ok(linker)
-}
-
-fn log(state: &mut CallState, level: host::Level, message: &str) {
-    let level = match level {
-        host::Level::Debug => LogLevel::Debug,
-        host::Level::Info => LogLevel::Info,
-        host::Level::Warn => LogLevel::Warn,
-        host::Level::Error => LogLevel::Error,
-    };
-    state.log(level, message);
 }

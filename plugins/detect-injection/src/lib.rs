@@ -51,8 +51,8 @@ fn detect_injection(config: &Config, request: &Request) -> Vec<Edit> {
 fn prepare(config: Config) -> Result<Config, String> {
     match config.weight {
         0 => Err("`weight` is 0, so every text would be told".to_owned()),
-        weight if weight > signs::HEAVIEST => {
-            Err(format!("`weight` is above {}, so no text would be told", signs::HEAVIEST))
+        weight if weight > signs::heaviest() => {
+            Err(format!("`weight` is above {}, so no text would be told", signs::heaviest()))
         }
         _ => Ok(config),
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_weight_that_tells_all_or_nothing_is_a_mistake() {
-        for weight in [0, signs::HEAVIEST + 1] {
+        for weight in [0, signs::heaviest() + 1] {
             assert!(prepare(Config { weight, ..Config::default() }).is_err());
         }
         assert!(prepare(Config::default()).is_ok());

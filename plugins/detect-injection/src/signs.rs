@@ -2,293 +2,69 @@
 //!
 //! A sign is one of several phrases: groups of words, each a few words behind the one before. Its
 //! weight says how rarely a harmless text has it. A sign counts once for each text.
+//!
+//! `signs.json` has them. In a phrase, `4:rules/prompt` is a group of words, one of which must follow
+//! within four; a word in capitals stands for the list of that name.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use crate::words::{self, TextWord};
 
-/// A group of words, one of which must follow within so many words.
-struct Group(&'static [&'static str], usize);
-
-/// Something that such texts say.
-struct Sign {
-    name: &'static str,
-    weight: u32,
-    phrases: &'static [&'static [Group]],
-    /// What no text for people holds: the borders between turns in the formats of models.
-    marks: &'static [&'static str],
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignFile<'t> {
+    #[serde(borrow)]
+    lists: BTreeMap<&'t str, &'t str>,
+    #[serde(borrow)]
+    signs: Vec<SignRow<'t>>,
 }
 
-const ASIDE: &[&str] = &[
-    "ignore",
-    "disregard",
-    "forget",
-    "override",
-    "bypass",
-    "discard",
-    "dismiss",
-    "ignoriere",
-    "ignora",
-    "ignorez",
-];
-const EARLIER: &[&str] = &[
-    "previous",
-    "prior",
-    "above",
-    "earlier",
-    "preceding",
-    "foregoing",
-    "existing",
-    "original",
-    "all",
-    "any",
-    "your",
-    "system",
-    "everything",
-    "vorherigen",
-    "bisherigen",
-    "anteriores",
-    "précédentes",
-];
-const RULES: &[&str] = &[
-    "instruction",
-    "instructions",
-    "prompt",
-    "prompts",
-    "rule",
-    "rules",
-    "guideline",
-    "guidelines",
-    "directions",
-    "directives",
-    "commands",
-    "training",
-    "programming",
-    "restrictions",
-    "anweisungen",
-    "instrucciones",
-];
-const MODELS: &[&str] = &[
-    "ai",
-    "llm",
-    "assistant",
-    "assistants",
-    "chatbot",
-    "claude",
-    "gpt",
-    "chatgpt",
-    "copilot",
-    "agent",
-    "agents",
-    "gemini",
-    "codex",
-];
-const PEOPLE: &[&str] = &["user", "users", "human", "humans", "operator", "anyone", "them", "owner"];
-const SECRETS: &[&str] = &[
-    "credentials",
-    "credential",
-    "password",
-    "passwords",
-    "secrets",
-    "tokens",
-    "keys",
-    "env",
-    "cookies",
-    "conversation",
-    "apikey",
-    "ssh",
-];
+/// Something that such texts say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignRow<'t> {
+    name: &'t str,
+    weight: u32,
+    #[serde(borrow, default)]
+    phrases: Vec<&'t str>,
+    /// What no text for people holds: the borders between turns in the formats of models.
+    #[serde(default)]
+    marks: Vec<String>,
+}
 
-const SIGNS: &[Sign] = &[
-    Sign {
-        name: "it sets instructions aside",
-        weight: 2,
-        phrases: &[
-            &[Group(ASIDE, 0), Group(EARLIER, 3), Group(RULES, 4)],
-            &[
-                Group(&["new", "updated", "real", "actual"], 0),
-                Group(&["instructions", "instruction", "directive", "task"], 2),
-                Group(MODELS, 6),
-            ],
-            &[
-                Group(&["do", "dont", "stop"], 0),
-                Group(&["follow", "following", "obey"], 2),
-                Group(EARLIER, 3),
-                Group(RULES, 3),
-            ],
-            &[
-                Group(&["forget"], 0),
-                Group(&["everything", "what"], 1),
-                Group(&["you"], 2),
-                Group(&["told", "instructed", "asked", "know"], 4),
-            ],
-        ],
-        marks: &[],
-    },
-    Sign {
-        name: "it gives the model another role",
-        weight: 2,
-        phrases: &[
-            &[
-                Group(&["you"], 0),
-                Group(&["are"], 1),
-                Group(&["now"], 1),
-                Group(&["a", "an", "in", "no", "free", "dan", "the"], 1),
-            ],
-            &[
-                Group(&["from"], 0),
-                Group(&["now"], 1),
-                Group(&["on"], 1),
-                Group(&["you"], 1),
-                Group(&["will", "must", "are", "should"], 2),
-            ],
-            &[
-                Group(&["act", "behave", "respond", "pretend"], 0),
-                Group(&["as", "like", "to"], 1),
-                Group(&["unrestricted", "uncensored", "jailbroken", "root", "dan", "admin"], 5),
-            ],
-            &[
-                Group(&["enable", "enter", "activate"], 0),
-                Group(&["developer", "debug", "god", "dan", "jailbreak"], 2),
-                Group(&["mode"], 1),
-            ],
-        ],
-        marks: &[],
-    },
-    Sign {
-        name: "it asks for the prompt",
-        weight: 2,
-        phrases: &[&[
-            Group(
-                &[
-                    "reveal", "print", "repeat", "show", "output", "disclose", "leak", "display", "tell",
-                    "include",
-                ],
-                0,
-            ),
-            Group(&["system", "hidden", "initial", "secret", "original"], 4),
-            Group(&["prompt", "instructions", "message"], 2),
-        ]],
-        marks: &[],
-    },
-    Sign {
-        name: "it keeps something from the user",
-        weight: 2,
-        phrases: &[
-            &[
-                Group(&["not", "dont", "never", "without"], 0),
-                Group(
-                    &[
-                        "tell",
-                        "telling",
-                        "mention",
-                        "mentioning",
-                        "inform",
-                        "informing",
-                        "notify",
-                        "notifying",
-                        "alert",
-                        "alerting",
-                        "asking",
-                    ],
-                    2,
-                ),
-                Group(PEOPLE, 5),
-            ],
-            &[
-                Group(&["hide", "conceal", "keep"], 0),
-                Group(&["this", "it", "that"], 2),
-                Group(&["from"], 1),
-                Group(PEOPLE, 2),
-            ],
-        ],
-        marks: &[],
-    },
-    Sign {
-        name: "it speaks to a model",
-        weight: 1,
-        phrases: &[
-            &[
-                Group(
-                    &[
-                        "important",
-                        "attention",
-                        "note",
-                        "message",
-                        "instructions",
-                        "instruction",
-                        "hello",
-                        "hey",
-                        "dear",
-                    ],
-                    0,
-                ),
-                Group(MODELS, 4),
-            ],
-            &[Group(&["if", "as"], 0), Group(&["you", "youre"], 1), Group(MODELS, 5)],
-            &[Group(MODELS, 0), Group(&["must", "should", "reading", "processing", "please"], 2)],
-        ],
-        marks: &[],
-    },
-    Sign {
-        name: "it asks for secrets",
-        weight: 1,
-        phrases: &[
-            &[
-                Group(
-                    &[
-                        "send",
-                        "post",
-                        "upload",
-                        "forward",
-                        "exfiltrate",
-                        "transmit",
-                        "email",
-                        "submit",
-                        "leak",
-                        "append",
-                        "include",
-                        "curl",
-                    ],
-                    0,
-                ),
-                Group(SECRETS, 7),
-                Group(&["to", "into", "in", "at"], 6),
-            ],
-            &[
-                Group(&["read", "cat", "open", "collect", "find"], 0),
-                Group(SECRETS, 5),
-                Group(&["send", "post", "upload", "include", "email", "append"], 8),
-            ],
-        ],
-        marks: &[],
-    },
-    Sign {
-        name: "it plays another turn",
-        weight: 2,
-        phrases: &[],
-        marks: &[
-            "<|im_start|>",
-            "<|im_end|>",
-            "<<sys>>",
-            "[inst]",
-            "<|system|>",
-            "<|start_header_id|>",
-            "\n\nhuman:",
-            "\n\nassistant:",
-            "### system:",
-        ],
-    },
-];
+/// A group of words, one of which must follow within so many words.
+struct Group(Vec<&'static str>, usize);
 
-/// The weight of a text with every sign.
-pub(crate) const HEAVIEST: u32 = {
-    let mut sum = 0;
-    let mut at = 0;
-    while at < SIGNS.len() {
-        sum += SIGNS[at].weight;
-        at += 1;
-    }
-    sum
-};
+struct Sign {
+    row: SignRow<'static>,
+    phrases: Vec<Vec<Group>>,
+}
+
+/// Read on load: an instance begins with them.
+static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
+    let SignFile { lists, signs } =
+        serde_json::from_str(include_str!("../signs.json")).expect("a test reads it");
+    let sign = |row: SignRow<'static>| {
+        let phrases =
+            row.phrases.iter().map(|phrase| phrase.split(' ').map(|group| read_group(group, &lists)));
+        Sign { phrases: phrases.map(Iterator::collect).collect(), row }
+    };
+    signs.into_iter().map(sign).collect()
+});
+
+fn read_group(group: &'static str, lists: &BTreeMap<&str, &'static str>) -> Group {
+    let (within, words) = group.split_once(':').unwrap_or(("0", group));
+    let words = words.split('/').flat_map(|word| lists.get(word).copied().unwrap_or(word).split('/'));
+    Group(words.collect(), within.parse().expect("a test reads it"))
+}
+
+/// Returns the weight of a text with every sign.
+pub(crate) fn heaviest() -> u32 {
+    SIGNS.iter().map(|sign| sign.row.weight).sum()
+}
 
 /// What a text has of them.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -311,14 +87,14 @@ pub(crate) fn read(text: &str) -> Reading {
     let words = words::words(text);
     let lower = text.to_lowercase();
     let mut reading = Reading::default();
-    for sign in SIGNS {
+    for sign in &*SIGNS {
         let line = sign.phrases.iter().find_map(|phrase| begins(&words, phrase)).or_else(|| {
-            let at = sign.marks.iter().find_map(|mark| lower.find(mark))?;
+            let at = sign.row.marks.iter().find_map(|mark| lower.find(mark))?;
             Some(lower[..at].matches('\n').count() + 1)
         });
         if let Some(line) = line {
-            reading.weight += sign.weight;
-            reading.signs.push((sign.name, line));
+            reading.weight += sign.row.weight;
+            reading.signs.push((sign.row.name, line));
         }
     }
     reading
@@ -365,7 +141,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "(\\PC{0,6}|ignore|previous|instructions|you|are|now|a|\n|<\\|im_start\\|>| ){0,40}") {
-            proptest::prop_assert!(read(&text).weight <= HEAVIEST);
+            proptest::prop_assert!(read(&text).weight <= heaviest());
         }
     }
 }

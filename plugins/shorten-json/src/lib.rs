@@ -5,7 +5,6 @@
 //! turn and the provider's prompt cache stays warm. Numbers and strings that are kept, are kept as
 //! they were spelled.
 
-mod json;
 mod shorten;
 
 use leafgate_plugin::transform::*;

@@ -1,6 +1,13 @@
 //! The shape of a JSON value, with samples.
 
-use crate::json::{self, Bracket, JsonEvent};
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Deepest nesting that is kept, whatever is asked for.
+const DEEPEST: usize = 256;
 
 /// What is left of a value.
 pub(crate) struct ShortenLengths {
@@ -20,98 +27,98 @@ pub(crate) fn shorten(text: &str, limits: &ShortenLengths) -> Option<String> {
 
 /// Returns the shape of a text that is JSON, as long as it may be.
 fn shape(text: &str, limits: &ShortenLengths) -> Option<String> {
-    let events = json::read(text)?;
-    let mut writer = ShortWriter { limits, events: &events, at: 0, text: String::new() };
-    writer.value(0);
+    let value: &RawValue = serde_json::from_str(text).ok()?;
+    let mut writer = ShortWriter { limits, text: String::new() };
+    writer.value(value, 0)?;
     Some(writer.text)
 }
 
-/// Writes what is kept. The events are those of whole JSON, so each one is there.
-struct ShortWriter<'e, 't> {
-    limits: &'e ShortenLengths,
-    events: &'e [JsonEvent<'t>],
-    at: usize,
+/// The members of an object, in order, as they are spelled.
+struct SpelledMembers<'t>(Vec<(&'t RawValue, &'t RawValue)>);
+
+impl<'t> Deserialize<'t> for SpelledMembers<'t> {
+    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SpelledVisitor;
+        impl<'t> Visitor<'t> for SpelledVisitor {
+            type Value = SpelledMembers<'t>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<SpelledMembers<'t>, A::Error> {
+                std::iter::from_fn(|| map.next_entry().transpose())
+                    .collect::<Result<_, _>>()
+                    .map(SpelledMembers)
+            }
+        }
+        deserializer.deserialize_map(SpelledVisitor)
+    }
+}
+
+/// Writes what is kept.
+struct ShortWriter<'l> {
+    limits: &'l ShortenLengths,
     text: String,
 }
 
-impl<'t> ShortWriter<'_, 't> {
-    fn next(&mut self) -> Option<JsonEvent<'t>> {
-        let event = self.events.get(self.at).copied();
-        self.at += 1;
-        event
+impl ShortWriter<'_> {
+    fn value(&mut self, value: &RawValue, depth: usize) -> Option<()> {
+        let spelled = value.get();
+        let is_deep = depth >= self.limits.depth.min(DEEPEST);
+        match spelled.as_bytes() {
+            [b'{', ..] => {
+                let SpelledMembers(members) = serde_json::from_str(spelled).ok()?;
+                if is_deep {
+                    self.told(members.len(), "{… ", " keys}");
+                } else {
+                    self.object(&members, depth)?;
+                }
+            }
+            [b'[', ..] => {
+                let items: Vec<&RawValue> = serde_json::from_str(spelled).ok()?;
+                if is_deep {
+                    self.told(items.len(), "[… ", " items]");
+                } else {
+                    self.list(&items, depth)?;
+                }
+            }
+            [b'"', ..] => self.string(spelled),
+            _ => self.text.push_str(spelled),
+        }
+        Some(())
     }
 
-    fn value(&mut self, depth: usize) {
-        match self.next() {
-            Some(JsonEvent::Open(Bracket::Object)) => self.object(depth),
-            Some(JsonEvent::Open(Bracket::List)) => self.list(depth),
-            Some(JsonEvent::String(string)) => self.string(string),
-            Some(JsonEvent::Scalar(scalar)) => self.text.push_str(scalar),
-            Some(JsonEvent::Close(_) | JsonEvent::Key(_)) | None => {}
-        }
-    }
-
-    fn object(&mut self, depth: usize) {
-        if depth >= self.limits.depth {
-            let keys = self.skip_items();
-            return self.told(keys, "{… ", " keys}");
-        }
+    fn object(&mut self, members: &[(&RawValue, &RawValue)], depth: usize) -> Option<()> {
         self.text.push('{');
-        let mut first = true;
-        while let Some(JsonEvent::Key(key)) = self.next() {
-            self.text.push_str(if first { "" } else { "," });
-            first = false;
-            self.text.push_str(key);
+        for (place, (key, value)) in members.iter().enumerate() {
+            self.text.push_str(if place > 0 { "," } else { "" });
+            self.text.push_str(key.get());
             self.text.push(':');
-            self.value(depth + 1);
+            self.value(value, depth + 1)?;
         }
         self.text.push('}');
+        Some(())
     }
 
-    fn list(&mut self, depth: usize) {
-        if depth >= self.limits.depth {
-            let items = self.skip_items();
-            return self.told(items, "[… ", " items]");
-        }
+    fn list(&mut self, items: &[&RawValue], depth: usize) -> Option<()> {
         self.text.push('[');
-        for place in 0.. {
-            if self.events.get(self.at) == Some(&JsonEvent::Close(Bracket::List)) {
-                self.at += 1;
-                break;
-            }
+        let (kept, more) = items.split_at(items.len().min(self.limits.items));
+        for (place, item) in kept.iter().enumerate() {
             self.text.push_str(if place > 0 { "," } else { "" });
-            if place == self.limits.items {
-                let more = self.skip_items();
-                self.told(more, "… ", " more");
-                break;
-            }
-            self.value(depth + 1);
+            self.value(item, depth + 1)?;
+        }
+        if !more.is_empty() {
+            self.text.push(',');
+            self.told(more.len(), "… ", " more");
         }
         self.text.push(']');
+        Some(())
     }
 
     /// A sentence in the place of values, as a string.
     fn told(&mut self, count: usize, before: &str, after: &str) {
         self.text.push_str(&format!("\"{before}{count}{after}\""));
-    }
-
-    /// Passes over the rest of a container and its end; returns how many items or keys it has.
-    fn skip_items(&mut self) -> usize {
-        let (mut depth, mut items) = (0_usize, 0);
-        while let Some(event) = self.next() {
-            match event {
-                JsonEvent::Close(_) if depth == 0 => break,
-                JsonEvent::Close(_) => depth -= 1,
-                // The value of a key is counted, the key is not.
-                JsonEvent::Key(_) => {}
-                JsonEvent::Open(_) => {
-                    items += usize::from(depth == 0);
-                    depth += 1;
-                }
-                JsonEvent::String(_) | JsonEvent::Scalar(_) => items += usize::from(depth == 0),
-            }
-        }
-        items
     }
 
     /// A string, cut between characters and outside of escapes.
@@ -171,9 +178,23 @@ mod tests {
 
     #[test]
     fn what_is_no_json_or_short_already_is_left_alone() {
-        for text in ["", "text", "[1,2", "[1,2]", r#"{"a":1}"#, "1"] {
+        for text in ["", "text", "[1,2", "[1,2]", r#"{"a":1}"#, "1", "[1,2,3,4,]", "[1,2,3,4]x", "[01,2,3,4]"]
+        {
             assert_eq!(short(text, 2, 9, 3), None, "{text}");
         }
+    }
+
+    #[test]
+    fn nesting_without_end_is_told_by_its_size() {
+        let nested = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        let shortened = short(&nested, 1, 1, usize::MAX).unwrap();
+        assert_eq!(shortened, format!("{}\"[… 1 items]\"{}", "[".repeat(DEEPEST), "]".repeat(DEEPEST)));
+    }
+
+    #[test]
+    fn keys_keep_their_spelling_and_their_number() {
+        let text = r#"{"\u0061" : 1, "a" :2, "a":[ ]   }"#;
+        assert_eq!(short(text, 1, 1, 2).as_deref(), Some(r#"{"\u0061":1,"a":2,"a":[]}"#));
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::frame::{DoneCall, Frame, FrameId, FrameState, Message, OpenCall, Requ
 use super::{AgentInvocation, ClientCall, ENTRY, GivenState, Run};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
-use crate::tick::Tick;
 
 impl Run {
     /// Does all that can be done now, and returns what its caller is to do.

@@ -2,11 +2,10 @@
 
 use leafgate_answer::AnswerText;
 
-use super::effect::{Degraded, Happened, RunEffect, RunEffects};
+use super::effect::{Degraded, Happened, RunEffect};
 use super::frame::{DoneCall, FrameId, FrameState, Message, SlotState};
 use super::{ENTRY, GivenState, Run};
 use crate::error::AgentError;
-use crate::tick::Tick;
 
 impl Run {
     /// The client gave its results: its time does not count as the agents'.

@@ -6,7 +6,7 @@ use leafgate_answer::{AnswerText, Call, CallKind};
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::effect::{Happened, RunEffects};
+use super::effect::Happened;
 use super::frame::{Frame, FrameId};
 use crate::error::{AgentError, ErrorKind};
 use crate::team::Agent;

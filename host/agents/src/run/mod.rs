@@ -19,7 +19,7 @@ use crate::team::{Agent, Team};
 use crate::tick::Tick;
 use crate::tools::{ToolFilter, ToolNames};
 use delegate::DelegationOrder;
-use frame::{DoneCall, OpenCall, OpenTurn, SlotState};
+use frame::{OpenCall, OpenTurn, SlotState};
 
 pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
