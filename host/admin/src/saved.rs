@@ -9,7 +9,7 @@ use crate::turn::{SectionView, ShownText, TurnSummary};
 
 leafgate_words::words! {
     /// Which requests a saved edit is for. The first one wins where several edit the same place.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase")]
     pub enum SavedScope {
         /// Those of one conversation, as long as the gate knows it.

@@ -87,7 +87,7 @@ pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;
 pub use revision::{Change, Revised, Revision};
-pub use sessions::{Request, SessionLine};
+pub use sessions::Request;
 pub use summary::TurnLine;
 pub use tick::Tick;
 pub use turn::{Arrival, Paused, Turn};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_admin::{ShownText, TurnClass};
+use leafgate_admin::{SessionView, ShownText, TurnClass};
 
 use crate::identity::{ModelKey, Title};
 use crate::tick::Tick;
@@ -24,25 +24,6 @@ pub struct Request {
     pub model: Option<ModelKey>,
     /// How its conversation is called.
     pub title: Title,
-}
-
-/// A conversation in a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionLine {
-    /// Its key.
-    pub session: Arc<str>,
-    /// `<location> · <name> · …<last 6 of the session>`.
-    pub label: String,
-    /// Whether it is the active one.
-    pub active: bool,
-    /// How many main requests it has had.
-    pub requests: u64,
-    /// How many of its requests wait for a person.
-    pub pending: usize,
-    /// When its latest main request came.
-    pub last: Tick,
-    /// How the latest message of the user begins, as it would leave.
-    pub words: Option<ShownText>,
 }
 
 /// The conversations.
@@ -176,24 +157,28 @@ impl SessionTable {
     }
 
     /// All of them, newest first.
-    pub(crate) fn list(&self) -> impl Iterator<Item = SessionLine> {
-        self.order.values().rev().filter_map(|session| self.line(session))
+    pub(crate) fn list(&self, now: Tick) -> impl Iterator<Item = SessionView> {
+        self.order.values().rev().filter_map(move |session| self.view(session, now))
     }
 
     pub(crate) fn contains(&self, session: &str) -> bool {
         self.known.contains_key(session)
     }
 
-    pub(crate) fn line(&self, session: &str) -> Option<SessionLine> {
-        let (key, known) = self.known.get_key_value(session)?;
-        Some(SessionLine {
+    pub(crate) fn label(&self, session: &str) -> Option<String> {
+        self.known.get(session).map(|known| known.title.label(session))
+    }
+
+    fn view(&self, session: &str, now: Tick) -> Option<SessionView> {
+        let known = self.known.get(session)?;
+        Some(SessionView {
+            id: session.to_owned(),
             label: known.title.label(session),
-            active: self.active.as_ref() == Some(key),
+            words: known.words.clone(),
+            active: self.active.as_deref() == Some(session),
             requests: known.requests,
             pending: 0,
-            last: known.last,
-            words: known.words.clone(),
-            session: Arc::clone(key),
+            silent_ms: known.last.millis_until(now),
         })
     }
 
@@ -231,8 +216,8 @@ mod tests {
 
     fn listed(sessions: &SessionTable) -> Vec<String> {
         sessions
-            .list()
-            .map(|line| format!("{}{}", line.session, if line.active { "*" } else { "" }))
+            .list(Tick::default())
+            .map(|line| format!("{}{}", line.id, if line.active { "*" } else { "" }))
             .collect()
     }
 
@@ -279,10 +264,10 @@ mod tests {
         assert!(!sessions.tidy(at(5), TTL, 3, |session| session == "a"));
         assert_eq!(listed(&sessions), ["e", "b*", "a"], "one is active, one has a turn");
         assert!(!sessions.tidy(at(5), TTL, 3, |_| false));
-        assert_eq!(sessions.list().count(), 3);
+        assert_eq!(sessions.list(Tick::default()).count(), 3);
         assert!(sessions.tidy(at(61), TTL, 3, |_| false), "an active one that is silent goes too");
         assert_eq!(listed(&sessions), ["e"]);
         sessions.tidy(at(64), TTL, 3, |_| false);
-        assert_eq!(sessions.list().count(), 0);
+        assert_eq!(sessions.list(Tick::default()).count(), 0);
     }
 }

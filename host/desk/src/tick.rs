@@ -29,7 +29,13 @@ impl Tick {
     /// Returns the time until a later moment, or zero if that has passed.
     #[must_use]
     pub fn until(self, later: Tick) -> Duration {
-        Duration::from_millis(later.0.saturating_sub(self.0))
+        Duration::from_millis(self.millis_until(later))
+    }
+
+    /// Returns the same in milliseconds.
+    #[must_use]
+    pub const fn millis_until(self, later: Tick) -> u64 {
+        later.0.saturating_sub(self.0)
     }
 }
 

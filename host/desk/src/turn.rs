@@ -97,26 +97,32 @@ pub(crate) enum TurnClient {
 
 /// A pending turn. Everything that can be read of it has passed redaction.
 pub struct Turn<G> {
-    pub(crate) id: TurnId,
+    /// Its number.
+    pub id: TurnId,
     pub(crate) key: RequestKey,
     pub(crate) question: Question,
     /// The model that it was sent to.
     pub(crate) model: Option<ModelKey>,
-    pub(crate) class: TurnClass,
+    /// What kind of request it is.
+    pub class: TurnClass,
     /// The mode that asked for a person, as long as it may.
-    pub(crate) mode: Option<TurnMode>,
-    pub(crate) to: Destination,
-    pub(crate) title: Title,
+    pub mode: Option<TurnMode>,
+    /// Where it goes, and how.
+    pub to: Destination,
+    /// Its name in lists.
+    pub title: Title,
     /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
-    pub(crate) draft: Arc<Draft>,
-    pub(crate) reviewer: Arc<G>,
+    pub draft: Arc<Draft>,
+    /// What judges changes of it.
+    pub reviewer: Arc<G>,
     pub(crate) holds: TurnHolds,
     pub(crate) rendering: Rendering,
     pub(crate) extract: TurnExtract,
     pub(crate) memory: usize,
     /// The digest of what the policy left.
     pub(crate) first: Digest,
-    pub(crate) version: Version,
+    /// How often its draft was changed.
+    pub version: Version,
     pub(crate) client: TurnClient,
     pub(crate) queued: bool,
     pub(crate) joined: u32,
@@ -124,12 +130,13 @@ pub struct Turn<G> {
     pub(crate) said: Option<Arc<str>>,
     /// What it adds to words of another turn, where it repeats some and is asked about by itself.
     pub(crate) adds: Option<Addition>,
-    /// The turn that it waits with.
-    pub(crate) with: Option<TurnId>,
+    /// The turn that it waits with, whose decision it shares.
+    pub with: Option<TurnId>,
     /// The turns that wait with it.
     pub(crate) beside: Vec<TurnId>,
-    /// The sections that a person pinned, in the order in which people see them.
-    pub(crate) pins: Vec<SectionId>,
+    /// The sections that a person pinned, in the order in which people see them. They stand in the request where they
+    /// stood. No rule rewrites a turn that waits, so a pin protects it from nothing more.
+    pub pins: Vec<SectionId>,
     pub(crate) since: Tick,
     /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
@@ -171,48 +178,10 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Returns its number.
-    #[must_use]
-    pub fn id(&self) -> TurnId {
-        self.id
-    }
-
     /// Returns its session's key.
     #[must_use]
     pub fn session(&self) -> &Arc<str> {
         &self.key.session
-    }
-
-    /// Returns where it goes, and how.
-    #[must_use]
-    pub fn destination(&self) -> &Destination {
-        &self.to
-    }
-
-    /// Returns its name in lists.
-    #[must_use]
-    pub fn title(&self) -> &Title {
-        &self.title
-    }
-
-    /// Returns the sections that a person pinned, in the order in which people see them. They stand
-    /// in the request where they stood. No rule rewrites a turn that waits, so a pin protects it
-    /// from nothing more.
-    #[must_use]
-    pub fn pins(&self) -> &[SectionId] {
-        &self.pins
-    }
-
-    /// Returns what kind of request it is.
-    #[must_use]
-    pub fn class(&self) -> TurnClass {
-        self.class
-    }
-
-    /// Returns the mode that asked for a person.
-    #[must_use]
-    pub fn mode(&self) -> Option<TurnMode> {
-        self.mode
     }
 
     /// No mode asks for a person any more.
@@ -230,12 +199,6 @@ impl<G> Turn<G> {
     /// Whether it is a turn of the conversation itself, for another model than this.
     pub(crate) fn is_of_another_model(&self, model: Option<ModelKey>) -> bool {
         self.class == TurnClass::Main && self.model.is_some() && model.is_some() && self.model != model
-    }
-
-    /// Returns the turn that it waits with, whose decision it shares.
-    #[must_use]
-    pub fn with(&self) -> Option<TurnId> {
-        self.with
     }
 
     /// Whether it is a side request that is asked about by itself, as it came.
@@ -259,12 +222,6 @@ impl<G> Turn<G> {
         self.rendering.digest != self.first
     }
 
-    /// Returns the request with its edits.
-    #[must_use]
-    pub fn draft(&self) -> &Arc<Draft> {
-        &self.draft
-    }
-
     /// Returns the very bytes that a resume sends.
     #[must_use]
     pub fn body(&self) -> &Bytes {
@@ -275,12 +232,6 @@ impl<G> Turn<G> {
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.rendering.digest
-    }
-
-    /// Returns the number of the last change. It grows with every change, an undo included.
-    #[must_use]
-    pub fn version(&self) -> Version {
-        self.version
     }
 
     /// Returns its pauses.
@@ -301,12 +252,6 @@ impl<G> Turn<G> {
     /// The API's rule, and where it would be broken.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.draft.validate()
-    }
-
-    /// Returns the generation that judges it.
-    #[must_use]
-    pub fn reviewer(&self) -> &Arc<G> {
-        &self.reviewer
     }
 
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
-use leafgate_desk::{Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
+use leafgate_desk::{Asked, Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, NodeId};
@@ -25,7 +25,7 @@ use crate::files::{FileIn, RequestFiles};
 use crate::intercept::Interception;
 use crate::multipart;
 use crate::outside::OutsideTexts;
-use crate::pending::{ClassHint, Dismissed, ModeAnswer, PausedTurn};
+use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session};
@@ -345,13 +345,13 @@ impl JudgeCase {
         // Nobody is asked about a request that is refused whatever they say.
         let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(subject, shown), holds) {
-            (ModeAnswer::Dismissed(dismissal), _) => {
+            (Asked::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (ModeAnswer::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
-            (ModeAnswer::Nothing, Some(holds)) => (holds, None),
-            (ModeAnswer::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
+            (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (Asked::Nothing, Some(holds)) => (holds, None),
+            (Asked::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
         self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
@@ -432,7 +432,8 @@ impl JudgeCase {
             if *class == TurnClass::Main { saved_holds(&outcomes) } else { Vec::new() }
         });
         let veiled = self.policy.veiled(&evaluation.draft, &evaluation.recall, vault);
-        self.turns.note_saved(session, outcomes, veiled.as_ref().unwrap_or(&evaluation.draft), *class);
+        let shown = veiled.as_ref().unwrap_or(&evaluation.draft);
+        self.turns.saved.note(session, outcomes, shown, *class == TurnClass::Main);
         evaluation
     }
 }

@@ -354,8 +354,7 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_admin::StoreStatus;
-    use leafgate_saved::Scope;
+    use leafgate_admin::{SavedScope, StoreStatus};
     use serde_json::Value;
     use yaml_rust2::{Yaml, YamlLoader};
 
@@ -393,7 +392,7 @@ mod tests {
             agents: &Subagents::default(),
             tokens: TokenCounts::default(),
             memo: MemoCounts { asked: 5, known: 3, entries: 2, bytes: 64 },
-            saved: SavedCounts::from([((Scope::Workspace, "made"), 4)]),
+            saved: SavedCounts::from([((SavedScope::Workspace, "made"), 4)]),
             preview_limit: 3,
         });
         for line in [

@@ -7,9 +7,10 @@
 
 use std::collections::BTreeSet;
 
+use leafgate_admin::{OnDrift, SavedScope};
 use leafgate_tree::{Draft, EditError, NodeId, SectionId};
 
-use crate::edit::{OnDrift, SavedChange, SavedEdit, SavedId, Scope};
+use crate::edit::{SavedChange, SavedEdit, SavedId};
 use crate::find::{self, section_at};
 use crate::guard::GuardKey;
 
@@ -17,7 +18,7 @@ use crate::guard::GuardKey;
 #[derive(Clone, Debug)]
 pub struct ScopeEdits {
     /// The scope.
-    pub scope: Scope,
+    pub scope: SavedScope,
     /// The key of their guards.
     pub key: GuardKey,
     /// The edits, in the order in which they are made.
@@ -30,7 +31,7 @@ pub struct SavedEditOutcome {
     /// The edit.
     pub id: SavedId,
     /// Its scope.
-    pub scope: Scope,
+    pub scope: SavedScope,
     /// Where it was made, for people.
     pub path: String,
     /// What it wants where it does not fit.

@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use leafgate_admin::{LeftOutEdit, OnDrift, SavedScope};
 use leafgate_tree::{Author, Document, Draft, EditKind, Format, NodeId, Role};
 
-use crate::edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace, Scope};
+use crate::edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
 use crate::find::{SavedKinds, section_at};
 use crate::guard::GuardKey;
 use crate::{Fit, ScopeEdits, apply};
@@ -28,7 +29,7 @@ pub struct CaptureStamp {
 pub struct Capture {
     document: Arc<Document>,
     wants: Vec<Want>,
-    captured: Vec<Result<SavedEdit, NotCaptured>>,
+    captured: Vec<Result<SavedEdit, LeftOutEdit>>,
 }
 
 #[derive(Debug)]
@@ -47,16 +48,7 @@ pub struct Captured {
     /// The edits to save.
     pub edits: Vec<SavedEdit>,
     /// Those that cannot be saved.
-    pub left_out: Vec<NotCaptured>,
-}
-
-/// An edit of a person that cannot be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotCaptured {
-    /// Where it was made, for people.
-    pub path: String,
-    /// Why it cannot be saved. Holds no text of the request.
-    pub why: String,
+    pub left_out: Vec<LeftOutEdit>,
 }
 
 const RULED: &str =
@@ -109,7 +101,7 @@ impl Capture {
         self.captured.clear();
         for number in 0..self.wants.len() {
             let saved = self.saved(number, fresh, key, stamp).and_then(|edit| {
-                let layer = ScopeEdits { scope: Scope::Session, key: key.clone(), edits: vec![edit] };
+                let layer = ScopeEdits { scope: SavedScope::Session, key: key.clone(), edits: vec![edit] };
                 let outcome = apply(&[&layer], fresh).pop();
                 let edit = layer.edits.into_iter().next().expect("it holds this one edit");
                 match outcome.map(|outcome| outcome.fit) {
@@ -129,7 +121,7 @@ impl Capture {
         fresh: &Draft,
         key: &GuardKey,
         stamp: &CaptureStamp,
-    ) -> Result<SavedEdit, NotCaptured> {
+    ) -> Result<SavedEdit, LeftOutEdit> {
         let Want { node, path, change, holds_released } = &self.wants[number];
         if *holds_released {
             return Err(self.left_out(number, RELEASED));
@@ -178,8 +170,8 @@ impl Capture {
         SavedId::new(&name).expect("a digest is a word")
     }
 
-    fn left_out(&self, number: usize, why: impl Into<String>) -> NotCaptured {
-        NotCaptured { path: self.wants[number].path.clone(), why: why.into() }
+    fn left_out(&self, number: usize, why: impl Into<String>) -> LeftOutEdit {
+        LeftOutEdit { path: self.wants[number].path.clone(), why: why.into() }
     }
 
     /// Returns the edits that led to what the person wants, now that the fresh draft has passed all

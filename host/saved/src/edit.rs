@@ -3,44 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use leafgate_admin::OnDrift;
 use leafgate_tree::{Author, Format, LeafKind, Role, SectionKind};
-use serde::{Deserialize, Serialize};
 
 use crate::guard::Guard;
-
-leafgate_words::words! {
-    /// Which requests saved edits are for. The first one wins where several edit the same place.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Scope {
-        /// Those of one conversation, as long as the gate knows it.
-        #[default]
-        Session = "session",
-        /// Those of gates that run for one folder.
-        Workspace = "workspace",
-        /// The same, from a file of the folder itself that somebody trusts.
-        Project = "project",
-        /// All.
-        Global = "global",
-    }
-    /// The word for it.
-    pub fn name = 0;
-}
-
-leafgate_words::words! {
-    /// What happens to a turn in which a saved edit does not fit.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum OnDrift {
-        /// It is sent without the edit, and that is told.
-        #[default]
-        Skip = "skip",
-        /// It waits for a person.
-        Pause = "pause",
-    }
-    /// The word for it.
-    pub fn name = 0;
-}
 
 /// The name of a saved edit. The same edit of the same place has the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::Display)]

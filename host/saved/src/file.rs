@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use leafgate_admin::OnDrift;
 use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use serde::{Deserialize, Serialize};
 
-use crate::edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace};
+use crate::edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
 use crate::guard::Guard;
 
 /// The version of the form.

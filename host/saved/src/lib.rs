@@ -20,7 +20,7 @@ mod find;
 mod guard;
 
 pub use apply::{Drift, Fit, SavedEditOutcome, ScopeEdits, apply};
-pub use capture::{Capture, CaptureStamp, Captured, NotCaptured};
-pub use edit::{OnDrift, SavedChange, SavedEdit, SavedId, SavedPlace, Scope};
+pub use capture::{Capture, CaptureStamp, Captured};
+pub use edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
 pub use file::{MAX_EDITS, SavedFile, SavedFileError};
 pub use guard::{Guard, GuardKey};

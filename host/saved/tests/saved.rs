@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::{LeftOutEdit, OnDrift, SavedScope};
 use leafgate_harness::recordings;
 use leafgate_saved::{
-    Capture, CaptureStamp, Drift, Fit, GuardKey, MAX_EDITS, NotCaptured, OnDrift, SavedEdit, SavedFile,
-    SavedFileError, Scope, ScopeEdits, apply,
+    Capture, CaptureStamp, Drift, Fit, GuardKey, MAX_EDITS, SavedEdit, SavedFile, SavedFileError, ScopeEdits,
+    apply,
 };
 use leafgate_tree::{
     Author, Document, Draft, EditError, Format, Limits, NodeId, Redaction, ReleaseTerms, SectionId,
@@ -61,7 +62,7 @@ fn captured(mut of: Draft, edit: impl FnOnce(&mut Draft)) -> ScopeEdits {
     capture.make(&mut fresh, &key(), &stamp());
     let captured = capture.finish(&fresh);
     assert_eq!(captured.left_out, []);
-    ScopeEdits { scope: Scope::Session, key: key(), edits: captured.edits }
+    ScopeEdits { scope: SavedScope::Session, key: key(), edits: captured.edits }
 }
 
 fn set(pointer: &'static str, text: &'static str) -> impl FnOnce(&mut Draft) {
@@ -181,8 +182,8 @@ fn options_are_set_by_their_spelling() {
 fn the_closer_scope_wins() {
     let layer =
         |scope, text| ScopeEdits { scope, ..captured(conversation(), set("/messages/1/content", text)) };
-    let session = layer(Scope::Session, "of the session");
-    let global = layer(Scope::Global, "of all");
+    let session = layer(SavedScope::Session, "of the session");
+    let global = layer(SavedScope::Global, "of all");
     let delete = captured(conversation(), |draft| {
         draft.delete(section(draft, "/messages/1"), &Author::Person).unwrap();
     });
@@ -208,7 +209,7 @@ fn invariant_10_a_pinned_leaf_takes_no_saved_edit() {
     let captured = capture.finish(&draft);
     assert_eq!(captured.edits, []);
     let why = "the leaf is pinned by rule steady".to_owned();
-    assert_eq!(captured.left_out, [NotCaptured { path: "messages[1].content".to_owned(), why }]);
+    assert_eq!(captured.left_out, [LeftOutEdit { path: "messages[1].content".to_owned(), why }]);
 }
 
 fn redacted(mut draft: Draft, value: &str, token: &str) -> Draft {
@@ -257,7 +258,7 @@ fn a_release_is_not_captured_and_neither_is_a_text_that_holds_what_was_released(
     let places: Vec<_> = captured.edits.iter().map(|edit| edit.place.pointer.as_str()).collect();
     assert_eq!(places, ["/messages/3/content"]);
     let why = "it holds a value that was released for this one request".to_owned();
-    assert_eq!(captured.left_out, [NotCaptured { path: "messages[1].content".to_owned(), why }]);
+    assert_eq!(captured.left_out, [LeftOutEdit { path: "messages[1].content".to_owned(), why }]);
 }
 
 #[test]
@@ -384,7 +385,7 @@ fn invariant_5_saved_edits_give_the_same_bytes_and_change_one_leaf_of_each_recor
             let mut again = fresh.clone();
             capture.make(&mut again, &key(), &stamp());
             let edits = capture.finish(&again).edits;
-            let layer = ScopeEdits { scope: Scope::Global, key: key(), edits };
+            let layer = ScopeEdits { scope: SavedScope::Global, key: key(), edits };
             let twice = [(); 2].map(|()| {
                 let mut draft = fresh.clone();
                 let outcomes = apply(&[&layer], &mut draft);

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
+use leafgate_admin::{OnDrift, SavedScope};
 use leafgate_folder::Stamp;
 use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key};
-use leafgate_saved::{GuardKey, OnDrift, SavedEdit, SavedFile, SavedFileError, Scope, ScopeEdits};
+use leafgate_saved::{GuardKey, SavedEdit, SavedFile, SavedFileError, ScopeEdits};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -87,12 +88,12 @@ impl SavedFolder {
         file_of_workspace(&self.workspace)
     }
 
-    fn file_of(&self, scope: Scope) -> io::Result<String> {
+    fn file_of(&self, scope: SavedScope) -> io::Result<String> {
         match scope {
-            Scope::Workspace => Ok(self.workspace_file()),
-            Scope::Global => Ok(GLOBAL_FILE.to_owned()),
-            Scope::Session => Err(io::Error::other("what is saved for a session is in no file")),
-            Scope::Project => Err(io::Error::other("the file of a project is never written")),
+            SavedScope::Workspace => Ok(self.workspace_file()),
+            SavedScope::Global => Ok(GLOBAL_FILE.to_owned()),
+            SavedScope::Session => Err(io::Error::other("what is saved for a session is in no file")),
+            SavedScope::Project => Err(io::Error::other("the file of a project is never written")),
         }
     }
 
@@ -111,9 +112,9 @@ impl SavedFolder {
         };
         let mut errors = Vec::new();
         let known = |scope| before.layers.iter().find(|layer: &&ScopeEdits| layer.scope == scope).cloned();
-        for scope in [Scope::Workspace, Scope::Project, Scope::Global] {
+        for scope in [SavedScope::Workspace, SavedScope::Project, SavedScope::Global] {
             let layer = match scope {
-                Scope::Project => Ok(self.project(&mut files.problems)),
+                SavedScope::Project => Ok(self.project(&mut files.problems)),
                 scope => self.own(scope),
             };
             files.layers.extend(layer.unwrap_or_else(|error| {
@@ -131,13 +132,13 @@ impl SavedFolder {
         (files, errors)
     }
 
-    fn own(&self, scope: Scope) -> Result<Option<ScopeEdits>, String> {
+    fn own(&self, scope: SavedScope) -> Result<Option<ScopeEdits>, String> {
         let name = self.file_of(scope).map_err(|error| error.to_string())?;
         let file = read_own(&self.folder.join(name))?;
         Ok(file.map(|file| self.layer(scope, file)))
     }
 
-    fn layer(&self, scope: Scope, file: SavedFile) -> ScopeEdits {
+    fn layer(&self, scope: SavedScope, file: SavedFile) -> ScopeEdits {
         let key = file.key.map_or_else(|| self.key.clone(), |key| GuardKey::derive(key.as_bytes()));
         ScopeEdits { scope, key, edits: file.edits }
     }
@@ -146,7 +147,7 @@ impl SavedFolder {
     fn project(&self, problems: &mut Vec<String>) -> Option<ScopeEdits> {
         match trust::standing(&self.data, &self.workspace) {
             Ok(TrustStanding::Absent) => None,
-            Ok(TrustStanding::Trusted(file)) => Some(self.layer(Scope::Project, file)),
+            Ok(TrustStanding::Trusted(file)) => Some(self.layer(SavedScope::Project, file)),
             Ok(TrustStanding::Untrusted(why)) => {
                 problems.push(why);
                 None
@@ -165,7 +166,7 @@ impl SavedFolder {
         let raw: RawSettings =
             toml::from_str(&text).map_err(|_| unusable("cannot be used: remove the file"))?;
         let scope = raw.scope;
-        if matches!(scope, Scope::Project) {
+        if matches!(scope, SavedScope::Project) {
             return Err(unusable("name the scope `project`, which is never written: remove the file"));
         }
         let preview_limit = raw.preview_limit.clamp(*PREVIEW_LIMITS.start(), *PREVIEW_LIMITS.end());
@@ -175,7 +176,7 @@ impl SavedFolder {
     /// Changes a file under the lock that all who write have. Returns what `change` returns.
     fn change<R>(
         &self,
-        scope: Scope,
+        scope: SavedScope,
         change: impl FnOnce(&mut SavedFile) -> Result<R, SavedFileError>,
     ) -> io::Result<R> {
         let name = self.file_of(scope)?;
@@ -187,7 +188,7 @@ impl SavedFolder {
         if file.edits.is_empty() {
             private::remove(&self.folder, &name)?;
         } else if file != before {
-            file.workspace = (scope == Scope::Workspace).then(|| self.workspace.display().to_string());
+            file.workspace = (scope == SavedScope::Workspace).then(|| self.workspace.display().to_string());
             let text = file.spell();
             if text.len() > MAX_FILE {
                 let most = MAX_FILE >> 20;
@@ -222,17 +223,17 @@ impl SavedStore for SavedFolder {
         Arc::clone(&seen.files)
     }
 
-    fn put(&self, scope: Scope, edits: &[SavedEdit]) -> io::Result<()> {
+    fn put(&self, scope: SavedScope, edits: &[SavedEdit]) -> io::Result<()> {
         self.change(scope, |file| file.put(edits))
     }
 
     fn remove(&self, id: &str) -> io::Result<bool> {
-        let own = self.change(Scope::Workspace, |file| Ok(file.remove(id)))?;
-        let global = self.change(Scope::Global, |file| Ok(file.remove(id)))?;
+        let own = self.change(SavedScope::Workspace, |file| Ok(file.remove(id)))?;
+        let global = self.change(SavedScope::Global, |file| Ok(file.remove(id)))?;
         Ok(own || global)
     }
 
-    fn clear(&self, scope: Scope) -> io::Result<()> {
+    fn clear(&self, scope: SavedScope) -> io::Result<()> {
         self.change(scope, |file| {
             file.edits.clear();
             Ok(())
@@ -252,7 +253,7 @@ impl SavedStore for SavedFolder {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct RawSettings {
-    scope: Scope,
+    scope: SavedScope,
     preview_limit: usize,
     on_drift: OnDrift,
 }
@@ -320,7 +321,7 @@ mod tests {
         let (one, other) = (folder(data.path()), folder(data.path()));
         let before = one.read();
         assert!(Arc::ptr_eq(&before, &one.read()));
-        other.put(Scope::Global, &[edit("a")]).unwrap();
+        other.put(SavedScope::Global, &[edit("a")]).unwrap();
         let after = one.read();
         assert_eq!(after.layers[0].edits, [edit("a")]);
         assert!(Arc::ptr_eq(&after, &one.read()));
@@ -337,7 +338,7 @@ mod tests {
                 scope.spawn(move || {
                     for number in 0..8 {
                         let id = leafgate_saved::SavedId::new(&format!("{writer}-{number}")).unwrap();
-                        folder.put(Scope::Workspace, &[SavedEdit { id, ..edit("a") }]).unwrap();
+                        folder.put(SavedScope::Workspace, &[SavedEdit { id, ..edit("a") }]).unwrap();
                     }
                 });
             }
@@ -349,11 +350,11 @@ mod tests {
     fn a_file_that_could_not_be_read_again_is_not_written() {
         let data = tempfile::tempdir().unwrap();
         let folder = folder(data.path());
-        folder.put(Scope::Global, &[edit("small")]).unwrap();
-        let error = folder.put(Scope::Global, &[edit(&"x".repeat(MAX_FILE))]).unwrap_err();
+        folder.put(SavedScope::Global, &[edit("small")]).unwrap();
+        let error = folder.put(SavedScope::Global, &[edit(&"x".repeat(MAX_FILE))]).unwrap_err();
         assert!(error.to_string().contains("8 MiB at most"), "{error}");
         assert_eq!(folder.read().layers[0].edits, [edit("small")]);
-        for scope in [Scope::Session, Scope::Project] {
+        for scope in [SavedScope::Session, SavedScope::Project] {
             folder.put(scope, &[edit("a")]).unwrap_err();
         }
     }

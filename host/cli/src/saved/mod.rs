@@ -136,8 +136,7 @@ impl Caller<'_> {
             }
             SavedSource::Files(folder) => {
                 match scope {
-                    Some(SavedScope::Workspace) => folder.clear(leafgate_saved::Scope::Workspace)?,
-                    Some(SavedScope::Global) => folder.clear(leafgate_saved::Scope::Global)?,
+                    Some(scope @ (SavedScope::Workspace | SavedScope::Global)) => folder.clear(scope)?,
                     _ => anyhow::bail!("no gate runs: on disk are edits of --scope workspace and global"),
                 }
                 self.list()

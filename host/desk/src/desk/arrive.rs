@@ -191,7 +191,7 @@ impl<G> Desk<G> {
     /// Gives up what waits in a session because of a mode.
     fn supersede(&mut self, session: &str, now: Tick, effects: &mut Effects) {
         let by_mode: Vec<_> =
-            self.main_line(session).filter(|turn| turn.waits_by_mode()).map(Turn::id).collect();
+            self.main_line(session).filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
         self.discard(by_mode, CancelReason::Superseded, now, effects);
     }
 

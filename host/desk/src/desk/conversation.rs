@@ -1,12 +1,12 @@
 //! Conversations: requests renew them, a person selects, follows and closes them.
 
 use super::Desk;
-use leafgate_admin::{ShownText, SubagentView, TurnClass};
+use leafgate_admin::{ActiveSession, SessionView, ShownText, SubagentView, TurnClass};
 
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::CancelReason;
-use crate::sessions::{Request, SessionLine};
+use crate::sessions::Request;
 use crate::tick::Tick;
 
 impl<G> Desk<G> {
@@ -61,7 +61,7 @@ impl<G> Desk<G> {
     /// # Errors
     /// [`DeskError::NoSuchSession`] where there is neither such a conversation nor a turn of one.
     pub fn dispose(&mut self, session: &str, now: Tick) -> Result<Effects, DeskError> {
-        if self.sessions.line(session).is_none() && !self.has_pending(session) {
+        if !self.knows(session) && !self.has_pending(session) {
             return Err(DeskError::NoSuchSession);
         }
         let mut effects = Effects::new();
@@ -96,15 +96,16 @@ impl<G> Desk<G> {
 
     /// Returns the conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and
     /// those that have turns on top.
-    pub fn sessions(&self) -> impl Iterator<Item = SessionLine> {
-        self.sessions.list().map(|line| SessionLine { pending: self.count_of(&line.session), ..line })
+    pub fn sessions(&self, now: Tick) -> impl Iterator<Item = SessionView> {
+        let pending = |view: SessionView| SessionView { pending: self.count_of(&view.id), ..view };
+        self.sessions.list(now).map(pending)
     }
 
     /// Returns the conversation that a person looks at.
     #[must_use]
-    pub fn active(&self) -> Option<SessionLine> {
-        let line = self.sessions.line(self.sessions.active()?)?;
-        Some(SessionLine { pending: self.count_of(&line.session), ..line })
+    pub fn active(&self) -> Option<ActiveSession> {
+        let session = self.sessions.active()?;
+        Some(ActiveSession { label: self.sessions.label(session)?, id: session.to_string() })
     }
 
     /// Returns whether the newest conversation becomes the active one.

@@ -115,7 +115,7 @@ impl<G> Desk<G> {
     /// Some of the turns of a session, in order of arrival.
     pub(super) fn turns_of(&self, session: &str, which: impl Fn(&Turn<G>) -> bool) -> Vec<TurnId> {
         let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| which(turn)).map(Turn::id).collect()
+        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| which(turn)).map(|turn| turn.id).collect()
     }
 
     /// Event: time has passed.

@@ -85,7 +85,9 @@ impl<G> Desk<G> {
     }
 
     fn pause_by_mode(&mut self, session: &str, effects: &mut Effects) -> Option<ModePause> {
-        if let Some(mode) = self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(Turn::mode) {
+        if let Some(mode) =
+            self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| turn.mode)
+        {
             return Some(self.modes.pause_again(mode));
         }
         if !self.sessions.is_watched(session) {
@@ -121,9 +123,11 @@ impl<G> Desk<G> {
     }
 
     fn end_modes(&mut self, now: Tick, effects: &mut Effects) {
-        let by_mode: Vec<_> = self.turns.values().filter(|turn| turn.waits_by_mode()).map(Turn::id).collect();
+        let by_mode: Vec<_> =
+            self.turns.values().filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
         self.discard(by_mode, CancelReason::ModeDisabled, now, effects);
-        let asked: Vec<_> = self.turns.values().filter(|turn| turn.mode.is_some()).map(Turn::id).collect();
+        let asked: Vec<_> =
+            self.turns.values().filter(|turn| turn.mode.is_some()).map(|turn| turn.id).collect();
         for id in asked {
             let Some(turn) = self.turns.get_mut(&id) else { continue };
             turn.leave_mode();
@@ -202,7 +206,7 @@ impl<G> Desk<G> {
     /// only one that is asked about; else a new one may fare otherwise than the active one.
     fn what_will_pause(&self) -> (bool, String) {
         let active = self.active();
-        let key = active.as_ref().map(|active| &*active.session);
+        let key = active.as_ref().map(|active| &*active.id);
         let selected = active.as_ref().filter(|_| !self.sessions.follows());
         let wanted = self.modes.wants(key);
         let of_new = if selected.is_some() { wanted } else { self.modes.wants(None) };

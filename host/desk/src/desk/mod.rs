@@ -187,7 +187,7 @@ impl<G> Desk<G> {
 
     /// The one of them that comes first.
     fn front(&self, session: &str) -> Option<TurnId> {
-        self.main_line(session).next().map(Turn::id)
+        self.main_line(session).next().map(|turn| turn.id)
     }
 
     /// Counts anew what a turn takes and when it is to be woken. Must follow every change of one.

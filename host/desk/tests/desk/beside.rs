@@ -56,8 +56,8 @@ impl Bench {
         let came = self.side(draft);
         assert_eq!(came.admission, Admission::Beside(lead));
         let newest = self.desk.pending().last().unwrap();
-        assert_eq!(newest.with(), Some(lead));
-        (newest.id(), came.connection)
+        assert_eq!(newest.with, Some(lead));
+        (newest.id, came.connection)
     }
 
     /// What the gate does once a turn has come: side requests that came before are looked at again.
@@ -68,9 +68,8 @@ impl Bench {
             .alone()
             .map(|side| {
                 let holds: Vec<_> = side.holds().iter().map(|held| held.hold.clone()).collect();
-                let repeats =
-                    Repeats::of(side.draft(), side.destination(), &holds, &**side.reviewer(), &leads);
-                (side.id(), repeats)
+                let repeats = Repeats::of(&side.draft, &side.to, &holds, &*side.reviewer, &leads);
+                (side.id, repeats)
             })
             .collect();
         let mut effects = Effects::new();
@@ -84,7 +83,7 @@ impl Bench {
 
     /// Turns that a person decides about.
     fn asked(&self) -> usize {
-        self.desk.pending().filter(|turn| turn.with().is_none()).count()
+        self.desk.pending().filter(|turn| turn.with.is_none()).count()
     }
 }
 
@@ -213,7 +212,7 @@ fn each_of_the_same_side_requests_gets_an_answer() {
     bench.lose(first.connection);
     bench.pass(MINUTE);
     assert_eq!((bench.state(title), bench.asked()), (State::Cancelled, 1), "the next one is asked about");
-    let next = bench.desk.pending().find(|turn| turn.with().is_none()).unwrap().id();
+    let next = bench.desk.pending().find(|turn| turn.with.is_none()).unwrap().id;
     let sent: Vec<_> = forwards(&bench.resume(next).unwrap()).iter().map(|sent| sent.1).collect();
     assert_eq!(sent, [second.connection, third.connection]);
 }

@@ -51,7 +51,7 @@ fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
 fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let place = message(bench.desk.turn(TURN).unwrap().draft(), 1);
+    let place = message(&bench.desk.turn(TURN).unwrap().draft, 1);
     bench.change(TURN, Change::Insert { before: place, text: format!("Mind {SECRET}") }).unwrap();
     let shown = bench.body(TURN);
     assert!(shown.contains(&format!("Mind {TOKEN}")) && !shown.contains(SECRET), "{shown}");
@@ -67,7 +67,7 @@ fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
 fn delete_restore_and_reset() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let section = message(bench.desk.turn(TURN).unwrap().draft(), 1);
+    let section = message(&bench.desk.turn(TURN).unwrap().draft, 1);
     bench.change(TURN, Change::Delete(section)).unwrap();
     let deleted = bench.body(TURN);
     assert!(!deleted.contains(r#""Hi""#));
@@ -84,7 +84,7 @@ fn delete_restore_and_reset() {
 fn an_edit_of_a_deleted_section_puts_it_back() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let section = message(bench.desk.turn(TURN).unwrap().draft(), 2);
+    let section = message(&bench.desk.turn(TURN).unwrap().draft, 2);
     bench.change(TURN, Change::Delete(section)).unwrap();
     let deleted = bench.body(TURN);
     bench.write(TURN, SAID, &format!("leave prod, {SECRET}")).unwrap();
@@ -159,7 +159,7 @@ fn no_undo_and_no_redo_brings_a_redacted_value_back() {
         bench.change(TURN, change.clone()).unwrap();
         assert!(!bench.body(TURN).contains(SECRET), "after {change:?}");
         let turn = bench.desk.turn(TURN).unwrap();
-        assert!(!format!("{:?}", turn.draft().redactions().collect::<Vec<_>>()).contains(SECRET));
+        assert!(!format!("{:?}", turn.draft.redactions().collect::<Vec<_>>()).contains(SECRET));
     }
     assert!(bench.body(TURN).contains(&format!("prod {TOKEN}{TOKEN} three")));
 }
@@ -167,11 +167,11 @@ fn no_undo_and_no_redo_brings_a_redacted_value_back() {
 #[test]
 fn a_secret_where_nothing_can_be_redacted_is_not_let_in() {
     let mut bench = bench();
-    let before = (bench.body(TURN), bench.desk.turn(TURN).unwrap().version());
+    let before = (bench.body(TURN), bench.desk.turn(TURN).unwrap().version);
     let refused = bench.write(TURN, "/messages/2/role", SECRET).unwrap_err();
     assert!(matches!(&refused, DeskError::Unredactable(hold) if &*hold.rule == "secrets"), "{refused}");
     assert!(!format!("{refused} {refused:?}").contains(SECRET));
-    assert_eq!((bench.body(TURN), bench.desk.turn(TURN).unwrap().version()), before);
+    assert_eq!((bench.body(TURN), bench.desk.turn(TURN).unwrap().version), before);
     assert_eq!(bench.change(TURN, Change::Undo).unwrap_err(), DeskError::Nothing("undo"));
 }
 
@@ -219,7 +219,7 @@ fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
 fn a_request_that_its_api_would_refuse_is_not_resumed_and_reset_mends_it() {
     let mut bench = bench();
     for place in 1..3 {
-        let section = message(bench.desk.turn(TURN).unwrap().draft(), place);
+        let section = message(&bench.desk.turn(TURN).unwrap().draft, place);
         bench.change(TURN, Change::Delete(section)).unwrap();
     }
     let refused = bench.resume(TURN).unwrap_err();
@@ -236,7 +236,7 @@ fn of_two_changes_at_once_the_second_is_a_conflict() {
     let slow = bench.desk.revise(TURN, bench.now).unwrap();
     bench.write(TURN, SAID, "leave prod").unwrap();
     let body = bench.body(TURN);
-    let node = crate::common::leaf(bench.desk.turn(TURN).unwrap().draft(), SAID);
+    let node = crate::common::leaf(&bench.desk.turn(TURN).unwrap().draft, SAID);
     let slow = slow.make(Change::Set { node, text: "keep prod".to_owned() }).unwrap();
     assert_eq!(bench.desk.accept(slow, bench.now).unwrap_err(), DeskError::Conflict { turn: TURN });
     assert_eq!(bench.body(TURN), body);
@@ -246,9 +246,9 @@ fn of_two_changes_at_once_the_second_is_a_conflict() {
 #[test]
 fn a_change_that_changes_nothing_is_no_event() {
     let mut bench = bench();
-    let version = bench.desk.turn(TURN).unwrap().version();
+    let version = bench.desk.turn(TURN).unwrap().version;
     assert!(bench.write(TURN, SAID, "drop prod").unwrap().is_empty());
-    assert_eq!(bench.desk.turn(TURN).unwrap().version(), version);
+    assert_eq!(bench.desk.turn(TURN).unwrap().version, version);
     for (change, word) in [(Change::Undo, "undo"), (Change::Redo, "redo"), (Change::Reset, "reset")] {
         assert_eq!(bench.change(TURN, change).unwrap_err(), DeskError::Nothing(word));
     }
@@ -270,20 +270,20 @@ fn places_of_another_request_are_refused() {
 #[test]
 fn a_turn_keeps_its_generation() {
     let mut bench = bench();
-    let generation = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().reviewer());
+    let generation = std::sync::Arc::clone(&bench.desk.turn(TURN).unwrap().reviewer);
     let mut retry = bench.paused("s", crate::common::chat("drop prod"), vec![hold("prod")]);
     retry.reviewer = std::sync::Arc::new(crate::common::Words { generation: 2 });
     let (_, effects) = bench.desk.pause(retry, bench.now);
     assert_eq!(answers(&effects).len(), 1);
     bench.write(TURN, SAID, "leave prod").unwrap();
-    assert!(std::sync::Arc::ptr_eq(bench.desk.turn(TURN).unwrap().reviewer(), &generation));
+    assert!(std::sync::Arc::ptr_eq(&bench.desk.turn(TURN).unwrap().reviewer, &generation));
     assert_eq!(generation.generation, 1);
 }
 
 #[test]
 fn what_a_change_says_stands_in_no_debug_output() {
     let mut bench = bench();
-    let node = crate::common::leaf(bench.desk.turn(TURN).unwrap().draft(), SAID);
+    let node = crate::common::leaf(&bench.desk.turn(TURN).unwrap().draft, SAID);
     let change = Change::Set { node, text: SECRET.to_owned() };
     assert!(!format!("{change:?}").contains(SECRET));
     let effects = bench.resume(TURN).unwrap();
@@ -348,7 +348,7 @@ fn turns_of_two_megabytes_stay_within_the_bound_whatever_their_index_takes() {
 #[test]
 fn looking_at_a_turn_and_changing_it_copy_nothing_of_it() {
     let bench = bench();
-    let draft = std::sync::Arc::clone(bench.desk.turn(TURN).unwrap().draft());
+    let draft = std::sync::Arc::clone(&bench.desk.turn(TURN).unwrap().draft);
     let shared = std::sync::Arc::strong_count(&draft);
     let revision = bench.desk.revise(TURN, bench.now).unwrap();
     assert_eq!(std::sync::Arc::strong_count(&draft), shared + 1);
@@ -360,7 +360,7 @@ fn looking_at_a_turn_and_changing_it_copy_nothing_of_it() {
 fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
     let mut bench = bench();
     let section = |bench: &Bench, at: usize| {
-        let document = bench.desk.turn(TURN).unwrap().draft().document().clone();
+        let document = bench.desk.turn(TURN).unwrap().draft.document().clone();
         let outermost = |id: &SectionId| document.section(*id).parent.is_none();
         (0..document.sections().len()).map(SectionId::from_index).filter(outermost).nth(at).unwrap()
     };
@@ -368,12 +368,12 @@ fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
     let digest = bench.desk.turn(TURN).unwrap().digest();
     let changed = bench.desk.arrange(TURN, &[second, first, second]).unwrap();
     assert!(matches!(changed.as_slice(), [Effect::Changed(TURN)]));
-    assert_eq!(bench.desk.turn(TURN).unwrap().pins(), [second, first]);
+    assert_eq!(bench.desk.turn(TURN).unwrap().pins, [second, first]);
     assert!(bench.desk.arrange(TURN, &[second, first]).unwrap().is_empty(), "nothing is published twice");
     bench.write(TURN, SAID, "leave prod").unwrap();
-    assert_eq!(bench.desk.turn(TURN).unwrap().pins(), [second, first], "an edit keeps it");
+    assert_eq!(bench.desk.turn(TURN).unwrap().pins, [second, first], "an edit keeps it");
     bench.desk.arrange(TURN, &[]).unwrap();
-    assert!(bench.desk.turn(TURN).unwrap().pins().is_empty());
+    assert!(bench.desk.turn(TURN).unwrap().pins.is_empty());
     bench.change(TURN, Change::Undo).unwrap();
     assert_eq!(bench.desk.turn(TURN).unwrap().digest(), digest);
     let none = bench.desk.arrange(TURN, &[SectionId::from_index(9_999)]);

@@ -89,7 +89,7 @@ fn turning_off_gives_up_what_modes_paused_and_leaves_what_rules_paused() {
     }
     assert!(forwards(&effects).is_empty());
     assert_eq!(bench.state(ruled), State::Waiting);
-    assert_eq!(bench.desk.turn(ruled).unwrap().mode(), None);
+    assert_eq!(bench.desk.turn(ruled).unwrap().mode, None);
     assert_eq!(
         CancelReason::ModeDisabled.message(),
         "Prompt Interception Mode was disabled. Pending request discarded."
@@ -119,7 +119,7 @@ fn no_other_choice_gives_anything_up() {
         let (turn, connection) = bench.paused_by_mode("s", "Hi");
         let effects = bench.set_mode(to);
         assert!(answers(&effects).is_empty() && tells_of_mode(&effects), "{from} to {to}");
-        let by = bench.desk.turn(turn).unwrap().mode();
+        let by = bench.desk.turn(turn).unwrap().mode;
         assert_eq!(by, Some(if to == TurnMode::AutoOverride { to } else { from }), "what waits is captured");
         assert_eq!(forwards(&bench.resume(turn).unwrap())[0].1, connection);
     }
@@ -342,7 +342,7 @@ fn what_was_turned_off_or_superseded_is_not_sent_by_a_fallback() {
 fn cancelled_while_the_same_was_being_judged_it_waits_no_more() {
     let mut bench = Bench::new();
     let (turn, _) = bench.waiting("prod");
-    let question = Question::of(bench.desk.turn(turn).unwrap().draft().document(), None);
+    let question = Question::of(bench.desk.turn(turn).unwrap().draft.document(), None);
     bench.cancel(turn);
     assert!(bench.desk.has_cancelled("s", bench.now) && !bench.desk.has_cancelled("t", bench.now));
     let (admission, connection, effects) = bench.arrive("s", "prod");
@@ -425,7 +425,7 @@ fn a_closed_conversation_gives_up_all_that_waits_of_it() {
     assert_eq!(answers(&effects), expected);
     assert!(effects.iter().any(|effect| matches!(effect, Effect::SessionsChanged)));
     assert_eq!(bench.state(other), State::Waiting);
-    assert_eq!(bench.desk.sessions().map(|line| line.session.to_string()).collect::<Vec<_>>(), ["t"]);
+    assert_eq!(bench.desk.sessions(bench.now).map(|line| line.id).collect::<Vec<_>>(), ["t"]);
     assert_eq!(bench.desk.dispose("s", bench.now).unwrap_err(), DeskError::NoSuchSession);
     assert!(
         CancelReason::SessionDisposed.message().starts_with("Chat context changed (new session or model).")
@@ -446,7 +446,7 @@ fn conversations_are_listed_by_main_requests_and_go_with_the_time() {
         bench.come(session, class, chat("Hi"), vec![]);
     }
     let listed = |bench: &Bench| {
-        bench.desk.sessions().map(|line| (line.label, line.active, line.pending)).collect::<Vec<_>>()
+        bench.desk.sessions(bench.now).map(|line| (line.label, line.active, line.pending)).collect::<Vec<_>>()
     };
     let line = |label: &str, active, pending| (label.to_owned(), active, pending);
     assert_eq!(listed(&bench), [line("chat · test · …t", true, 0), line("chat · test · …efghij", false, 0)]);
@@ -569,7 +569,7 @@ fn what_is_told_of_the_next_turn_is_what_happens_to_it() {
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing), "t is the newest");
     assert!(bench.desk.outlook().text.contains("so that its edits can be saved"));
     let (turn, _) = bench.paused_by_mode("t", "Once");
-    assert_eq!(bench.desk.turn(turn).unwrap().mode(), Some(TurnMode::AutoOverride), "it captures");
+    assert_eq!(bench.desk.turn(turn).unwrap().mode, Some(TurnMode::AutoOverride), "it captures");
     assert_eq!(bench.desk.outlook().mode, TurnMode::AutoOverride);
 }
 

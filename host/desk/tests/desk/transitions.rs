@@ -29,7 +29,7 @@ fn a_paused_request_waits_and_asks_to_be_woken() {
 fn resumed_it_leaves_as_the_very_bytes_that_came() {
     let mut bench = Bench::new();
     let (turn, connection) = bench.waiting("drop prod");
-    let source = bench.desk.turn(turn).unwrap().draft().document().source().clone();
+    let source = bench.desk.turn(turn).unwrap().draft.document().source().clone();
     let effects = bench.resume(turn).unwrap();
     assert_eq!(forwards(&effects), [(turn, connection, String::from_utf8(source.to_vec()).unwrap())]);
     assert!(answers(&effects).is_empty());
@@ -135,7 +135,7 @@ fn its_time_over_it_does_not_leave_blocked_or_invalid() {
         |bench| drop(bench.write(TurnId(1), "/messages/2/content", "forbidden").unwrap()),
         |bench| {
             for place in 1..3 {
-                let section = crate::common::message(bench.desk.turn(TurnId(1)).unwrap().draft(), place);
+                let section = crate::common::message(&bench.desk.turn(TurnId(1)).unwrap().draft, place);
                 bench.change(TurnId(1), Change::Delete(section)).unwrap();
             }
         },
@@ -356,7 +356,7 @@ fn a_summary_names_the_turn_and_tells_nothing_of_its_text() {
     let (_, _, _) = bench.arrive("session-0123456789", "the prod plan");
     let turn = TurnId(1);
     bench.write(turn, "/messages/1/content", "my other plan").unwrap();
-    let section = crate::common::message(bench.desk.turn(turn).unwrap().draft(), 2);
+    let section = crate::common::message(&bench.desk.turn(turn).unwrap().draft, 2);
     bench.change(turn, Change::Delete(section)).unwrap();
     let summary = bench.desk.summary(turn).unwrap();
     assert_eq!(summary.label, "chat · test · …456789");

@@ -193,7 +193,7 @@ async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Answered {
 
 /// What saving a turn's edits would save.
 async fn preview(gate: &Shared, turn: TurnId) -> Answered {
-    let first = gate.turns.preview_limit();
+    let first = gate.turns.saved.settings().preview_limit;
     show(gate, turn, move |snapshot| view::preview(&snapshot.shown(), first)).await
 }
 

@@ -74,8 +74,8 @@ fn page(gate: &Shared) -> String {
         agents: &gate.turns.subagents(),
         tokens: gate.sessions.tokens(),
         memo: gate.policy.serving.load().memo_counts(),
-        saved: gate.turns.saved_counts(),
-        preview_limit: gate.turns.preview_limit(),
+        saved: gate.turns.saved.counts(),
+        preview_limit: gate.turns.saved.settings().preview_limit,
     })
 }
 

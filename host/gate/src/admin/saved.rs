@@ -4,15 +4,12 @@
 use std::io;
 use std::sync::Arc;
 
-use leafgate_admin::{
-    ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, OnDrift, SavedScope, SetSaved,
-};
+use leafgate_admin::{ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCode, SavedScope, SetSaved};
 use leafgate_desk::TurnId;
-use leafgate_saved::Scope;
 
 use super::answer::{self, Answered, CallFailure};
 use crate::pending::{CaptureCase, Turns};
-use crate::saved::{PREVIEW_LIMITS, SavedSettings, scope_of};
+use crate::saved::{PREVIEW_LIMITS, SavedSettings};
 use crate::shared::Shared;
 
 async fn blocking<R: Send + 'static>(
@@ -74,9 +71,9 @@ pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
     let change = move |turns: &Turns| {
         let now = turns.saved_settings();
         turns.set_saved(SavedSettings {
-            scope: command.scope.map_or(now.scope, scope_of),
+            scope: command.scope.unwrap_or(now.scope),
             preview_limit: command.preview_limit.unwrap_or(now.preview_limit),
-            on_drift: command.on_drift.map_or(now.on_drift, wanted),
+            on_drift: command.on_drift.unwrap_or(now.on_drift),
         })
     };
     blocking(gate, change).await?.map_err(unkept)?;
@@ -90,7 +87,7 @@ pub(super) async fn capture(gate: &Shared, turn: TurnId, command: CaptureTurn) -
     if command.export {
         return export(gate, case, command).await;
     }
-    let (scope, on_drift): (Option<Scope>, _) = (command.scope.map(scope_of), command.on_drift.map(wanted));
+    let CaptureTurn { scope, on_drift, .. } = command;
     let captured = blocking(gate, move |turns| turns.capture(&case, scope, on_drift)).await?;
     match captured.not_saved {
         Some(why) => Err(not_kept(&why)),
@@ -106,8 +103,7 @@ async fn export(gate: &Shared, case: CaptureCase, command: CaptureTurn) -> Answe
             "an export is saved nowhere, so it takes no scope",
         ));
     }
-    let on_drift = command.on_drift.map(wanted);
-    let exported = blocking(gate, move |turns| turns.export(&case, on_drift)).await?;
+    let exported = blocking(gate, move |turns| turns.export(&case, command.on_drift)).await?;
     shown(&exported.map_err(unkept)?)
 }
 
@@ -150,11 +146,4 @@ fn unkept(error: io::Error) -> CallFailure {
 
 fn not_kept(why: &str) -> CallFailure {
     CallFailure::new(ErrorCode::Internal, format!("nothing was changed: {why}"))
-}
-
-fn wanted(on_drift: OnDrift) -> leafgate_saved::OnDrift {
-    match on_drift {
-        OnDrift::Skip => leafgate_saved::OnDrift::Skip,
-        OnDrift::Pause => leafgate_saved::OnDrift::Pause,
-    }
 }

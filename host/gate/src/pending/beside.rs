@@ -28,7 +28,7 @@ impl Turns {
             let state = self.lock();
             let Ok(found) = state.desk.turn(turn) else { return };
             let leads = state.desk.leads().into_iter();
-            let is_side = found.class() == TurnClass::Side;
+            let is_side = found.class == TurnClass::Side;
             let wanted = |lead: &Lead| match is_side {
                 true => seen.iter().all(|seen| seen.turn() != lead.turn()),
                 false => lead.turn() == turn,
@@ -37,11 +37,11 @@ impl Turns {
             if leads.is_empty() {
                 return;
             }
-            let alone = state.desk.alone().filter(|side| !is_side || side.id() == turn);
-            let alone = alone.filter(|side| side.reviewer().on == On::Request);
+            let alone = state.desk.alone().filter(|side| !is_side || side.id == turn);
+            let alone = alone.filter(|side| side.reviewer.on == On::Request);
             let held = |side: &Turn<TurnGuard>| side.holds().iter().map(|held| held.hold.clone()).collect();
             let sides: Vec<(_, _, Vec<_>, _)> = alone
-                .map(|side| (side.id(), Arc::clone(side.draft()), held(side), Arc::clone(side.reviewer())))
+                .map(|side| (side.id, Arc::clone(&side.draft), held(side), Arc::clone(&side.reviewer)))
                 .collect();
             (sides, leads)
         };

@@ -44,7 +44,6 @@ use crate::status::Counters;
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
-pub(crate) use modes::ModeAnswer;
 pub(crate) use saving::CaptureCase;
 pub(crate) use waiter::{Decision, Dismissed, PausedTurn, TurnRelease, Waiter};
 
@@ -62,7 +61,7 @@ pub(crate) struct Turns {
     hub: Arc<Hub>,
     counters: Arc<Counters>,
     keeper: Keeper,
-    saved: Arc<Saved>,
+    pub(crate) saved: Arc<Saved>,
     off: Off,
     /// The mode that listeners were told last.
     told_mode: Mutex<Option<ModeView>>,
@@ -152,8 +151,7 @@ impl Turns {
         let now = self.now();
         let (connection, decision) = state.connect();
         let (joined, effects) = state.desk.join(&key, connection, now);
-        let guard =
-            joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(turn.reviewer()));
+        let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(&turn.reviewer));
         self.carry_out(&mut state, effects, now);
         if guard.is_none() {
             state.waiting.remove(&connection);
@@ -257,10 +255,10 @@ impl Turns {
             let now = self.now();
             let mut looked = 0;
             for turn in state.desk.pending_after(last).take(LISTED_AT_ONCE) {
-                (last, looked) = (turn.id(), looked + 1);
+                (last, looked) = (turn.id, looked + 1);
                 // What waits with another turn is decided with it.
-                if turn.with().is_none() {
-                    listed.push(summary::summary(turn.summary(), &turn.reviewer().generation, now));
+                if turn.with.is_none() {
+                    listed.push(summary::summary(turn.summary(), &turn.reviewer.generation, now));
                 }
             }
             if looked < LISTED_AT_ONCE {
@@ -270,7 +268,7 @@ impl Turns {
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().desk.pending().filter(|turn| turn.with().is_none()).count()
+        self.lock().desk.pending().filter(|turn| turn.with.is_none()).count()
     }
 
     /// How much memory the turns take, and how much there is for them.
@@ -281,7 +279,7 @@ impl Turns {
 
     /// The request of a turn as it stands.
     pub(crate) fn draft(&self, turn: TurnId) -> Result<Arc<Draft>, DeskError> {
-        self.lock().desk.turn(turn).map(|turn| Arc::clone(turn.draft()))
+        self.lock().desk.turn(turn).map(|turn| Arc::clone(&turn.draft))
     }
 
     /// A turn in full.
@@ -289,15 +287,15 @@ impl Turns {
         let state = self.lock();
         let turn = state.desk.turn(turn)?;
         Ok(Snapshot {
-            summary: summary::summary(turn.summary(), &turn.reviewer().generation, self.now()),
-            draft: Arc::clone(turn.draft()),
+            summary: summary::summary(turn.summary(), &turn.reviewer.generation, self.now()),
+            draft: Arc::clone(&turn.draft),
             body: turn.body().clone(),
             digest: turn.digest(),
-            version: turn.version(),
-            title: turn.title().clone(),
-            to: turn.destination().clone(),
-            pins: turn.pins().to_vec(),
-            guard: Arc::clone(turn.reviewer()),
+            version: turn.version,
+            title: turn.title.clone(),
+            to: turn.to.clone(),
+            pins: turn.pins.to_vec(),
+            guard: Arc::clone(&turn.reviewer),
         })
     }
 
@@ -309,7 +307,7 @@ impl Turns {
     ) -> Result<TurnSummary, DeskError> {
         let mut state = self.lock();
         let now = self.now();
-        let generation = Arc::clone(&state.desk.turn(turn)?.reviewer().generation);
+        let generation = Arc::clone(&state.desk.turn(turn)?.reviewer.generation);
         let effects = event(&mut state.desk, now)?;
         self.carry_out(&mut state, effects, now);
         Ok(summary::summary(state.desk.summary(turn)?, &generation, now))
@@ -372,7 +370,7 @@ impl Turns {
     fn publish(&self, state: &mut DeskState, turn: TurnId, now: Tick) {
         let Ok(line) = state.desk.summary(turn) else { return };
         let began = match state.desk.turn(turn) {
-            Ok(turn) => state.told.insert(turn.id(), Arc::clone(&turn.reviewer().generation)).is_none(),
+            Ok(turn) => state.told.insert(turn.id, Arc::clone(&turn.reviewer.generation)).is_none(),
             Err(_) => false,
         };
         let Some(generation) = state.told.get(&turn).cloned() else { return };

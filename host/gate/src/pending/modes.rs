@@ -5,11 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SessionView, TurnMode};
-use leafgate_desk::{
-    Asked, Desk, DeskError, Dismissal, ModePause, Outlook, Question, Request, SessionLine, Tick, TurnClass,
-    first_words_of,
-};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, TurnMode};
+use leafgate_desk::{Asked, Desk, DeskError, Outlook, Question, Request, TurnClass, first_words_of};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
@@ -25,16 +22,6 @@ pub(super) struct Keeper {
     keep: OnceLock<Keep>,
     /// One choice is made and kept before the next one is: what is kept last was chosen last.
     choosing: Mutex<()>,
-}
-
-/// What a request is told that the policy does not block.
-pub(crate) enum ModeAnswer {
-    /// The verdict of the policy stands.
-    Nothing,
-    /// A mode wants it to wait.
-    Pause(ModePause),
-    /// It must not be sent.
-    Dismissed(Dismissal),
 }
 
 impl Turns {
@@ -84,7 +71,7 @@ impl Turns {
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
-    pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> ModeAnswer {
+    pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> Asked {
         let (session, class) = (&*subject.session, subject.class);
         let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
         let has_cancelled = {
@@ -100,21 +87,17 @@ impl Turns {
             }
             desk.ask(session, class, question.as_ref(), now)
         });
-        match asked {
-            Asked::Nothing => ModeAnswer::Nothing,
-            Asked::Pause(pause) => ModeAnswer::Pause(pause),
-            Asked::Dismissed(dismissal) => {
-                self.counters.cancelled();
-                ModeAnswer::Dismissed(dismissal)
-            }
+        if matches!(asked, Asked::Dismissed(_)) {
+            self.counters.cancelled();
         }
+        asked
     }
 
     /// The conversations, newest first.
     pub(crate) fn sessions(&self) -> SessionList {
         self.event(|desk, now| {
             let effects = desk.elapse(now);
-            let sessions = desk.sessions().map(|line| session(line, now)).collect();
+            let sessions = desk.sessions(now).collect();
             (SessionList { sessions, follow: desk.follows() }, effects)
         })
     }
@@ -122,7 +105,7 @@ impl Turns {
     /// The conversation that a person looks at, and whether the newest one becomes that one.
     pub(crate) fn active(&self) -> (Option<ActiveSession>, bool) {
         let state = self.lock();
-        (state.desk.active().map(active), state.desk.follows())
+        (state.desk.active(), state.desk.follows())
     }
 
     /// Makes a conversation the active one.
@@ -204,22 +187,6 @@ impl Turns {
     }
 
     pub(super) fn publish_sessions(&self, desk: &Desk<TurnGuard>) {
-        self.hub.publish(|| Event::Sessions { active: desk.active().map(active), follow: desk.follows() });
+        self.hub.publish(|| Event::Sessions { active: desk.active(), follow: desk.follows() });
     }
-}
-
-fn session(line: SessionLine, now: Tick) -> SessionView {
-    SessionView {
-        id: line.session.to_string(),
-        label: line.label,
-        words: line.words,
-        active: line.active,
-        requests: line.requests,
-        pending: line.pending,
-        silent_ms: u64::try_from(line.last.until(now).as_millis()).unwrap_or(u64::MAX),
-    }
-}
-
-fn active(line: SessionLine) -> ActiveSession {
-    ActiveSession { id: line.session.to_string(), label: line.label }
 }

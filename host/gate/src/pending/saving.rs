@@ -4,17 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use leafgate_admin::{
-    CapturedEdits, LeftOutEdit, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
+    CapturedEdits, OnDrift, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
 };
-use leafgate_desk::{DeskError, TurnClass, TurnId};
+use leafgate_desk::{DeskError, TurnId};
 use leafgate_policy::{Evaluation, On};
-use leafgate_saved::{
-    Capture, CaptureStamp, Captured, GuardKey, NotCaptured, OnDrift, SavedEditOutcome, SavedFile, Scope,
-};
+use leafgate_saved::{Capture, CaptureStamp, Captured, GuardKey, SavedFile};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
-use crate::saved::{Applicable, Saved, SavedCounts, SavedSettings, SavedStore, time_of_day};
+use crate::saved::{Applicable, Saved, SavedSettings, SavedStore, time_of_day};
 
 /// Bytes of the key of a file that is shared.
 const EXPORT_KEY: usize = 16;
@@ -66,17 +64,6 @@ impl Turns {
         self.saved.applicable(session)
     }
 
-    /// Notes what became of the saved edits of a request.
-    pub(crate) fn note_saved(
-        &self,
-        session: &Arc<str>,
-        outcomes: Vec<SavedEditOutcome>,
-        draft: &Draft,
-        class: TurnClass,
-    ) {
-        self.saved.note(session, outcomes, draft, class == TurnClass::Main);
-    }
-
     /// A turn whose edits a person wants to save.
     pub(crate) fn to_capture(&self, turn: TurnId) -> Result<CaptureCase, DeskError> {
         let state = self.lock();
@@ -84,14 +71,14 @@ impl Turns {
         Ok(CaptureCase {
             digest: turn.digest(),
             session: Arc::clone(turn.session()),
-            draft: Arc::clone(turn.draft()),
-            guard: Arc::clone(turn.reviewer()),
+            draft: Arc::clone(&turn.draft),
+            guard: Arc::clone(&turn.reviewer),
         })
     }
 
     /// The turn, if it waits because its edits are to be saved.
     pub(crate) fn capturing(&self, turn: TurnId) -> Option<CaptureCase> {
-        let by_mode = self.lock().desk.turn(turn).ok().and_then(leafgate_desk::Turn::mode);
+        let by_mode = self.lock().desk.turn(turn).ok().and_then(|turn| turn.mode);
         if by_mode == Some(TurnMode::AutoOverride) { self.to_capture(turn).ok() } else { None }
     }
 
@@ -99,25 +86,22 @@ impl Turns {
     pub(crate) fn capture(
         &self,
         case: &CaptureCase,
-        scope: Option<Scope>,
+        scope: Option<SavedScope>,
         on_drift: Option<OnDrift>,
     ) -> CapturedEdits {
         let settings = self.saved.settings();
         let scope = scope.unwrap_or(settings.scope);
         let on_drift = on_drift.unwrap_or(settings.on_drift);
-        let captured = case.captured(&self.saved.key, &CaptureStamp { on_drift, updated_at: time_of_day() });
-        let answer = CapturedEdits {
-            scope: crate::saved::told(scope),
-            left_out: told(captured.left_out),
-            ..CapturedEdits::default()
-        };
-        if captured.edits.is_empty() {
+        let stamp = CaptureStamp { on_drift, updated_at: time_of_day() };
+        let Captured { edits, left_out } = case.captured(&self.saved.key, &stamp);
+        let answer = CapturedEdits { scope, left_out, ..CapturedEdits::default() };
+        if edits.is_empty() {
             return answer;
         }
-        match self.saved.put(scope, &case.session, &captured.edits) {
+        match self.saved.put(scope, &case.session, &edits) {
             Ok(()) => {
                 self.tell_saved();
-                CapturedEdits { edits: Saved::shown(scope, &case.session, &captured.edits), ..answer }
+                CapturedEdits { edits: Saved::shown(scope, &case.session, &edits), ..answer }
             }
             Err(error) => CapturedEdits { not_saved: Some(error.to_string()), ..answer },
         }
@@ -132,13 +116,13 @@ impl Turns {
         let key = base16ct::lower::encode_string(&key);
         let stamp = CaptureStamp { on_drift, updated_at: time_of_day() };
         let Captured { edits, left_out } = case.captured(&GuardKey::derive(key.as_bytes()), &stamp);
-        let shown = Saved::shown(Scope::Project, &case.session, &edits);
+        let shown = Saved::shown(SavedScope::Project, &case.session, &edits);
         let mut file = SavedFile { key: Some(key), ..SavedFile::default() };
         file.put(&edits).map_err(io::Error::other)?;
         Ok(CapturedEdits {
             scope: SavedScope::Project,
             edits: shown,
-            left_out: told(left_out),
+            left_out,
             file: (!edits.is_empty()).then(|| ShownText::new(file.spell())),
             not_saved: None,
         })
@@ -168,16 +152,6 @@ impl Turns {
         self.saved.diff(id)
     }
 
-    /// What became of saved edits, in numbers.
-    pub(crate) fn saved_counts(&self) -> SavedCounts {
-        self.saved.counts()
-    }
-
-    /// How many sections a capture shows first.
-    pub(crate) fn preview_limit(&self) -> usize {
-        self.saved.settings().preview_limit
-    }
-
     /// How edits are saved.
     pub(crate) fn saved_settings(&self) -> SavedSettings {
         self.saved.refresh();
@@ -200,7 +174,7 @@ impl Turns {
 
     /// Removes the saved edits of a scope, and captures anew where edits are applied.
     pub(crate) fn clear_saved(&self, scope: Option<SavedScope>) -> io::Result<()> {
-        let scope = scope.map_or_else(|| self.saved.settings().scope, crate::saved::scope_of);
+        let scope = scope.unwrap_or_else(|| self.saved.settings().scope);
         self.saved.clear(scope)?;
         self.tell_saved();
         // Where no edits are applied, there is nothing to capture for.
@@ -225,8 +199,4 @@ impl Turns {
         let state = self.lock();
         self.publish_mode(&state.desk);
     }
-}
-
-fn told(left_out: Vec<NotCaptured>) -> Vec<LeftOutEdit> {
-    left_out.into_iter().map(|NotCaptured { path, why }| LeftOutEdit { path, why }).collect()
 }

@@ -19,8 +19,8 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         state: line.state,
         ending: line.ending.map(str::to_owned),
         holds: holds.chain(block).collect(),
-        waited_ms: millis(line.waiting_since, now),
-        left_ms: if line.state.is_over() { 0 } else { millis(now, line.deadline) },
+        waited_ms: line.waiting_since.millis_until(now),
+        left_ms: if line.state.is_over() { 0 } else { now.millis_until(line.deadline) },
         on_timeout: match line.at_deadline {
             leafgate_policy::OnTimeout::Cancel => OnTimeout::Cancel,
             leafgate_policy::OnTimeout::Resume => OnTimeout::Resume,
@@ -33,10 +33,6 @@ pub(super) fn summary(line: TurnLine, generation: &Arc<str>, now: Tick) -> TurnS
         beside: line.beside,
         label: line.label,
     }
-}
-
-fn millis(from: Tick, to: Tick) -> u64 {
-    u64::try_from(from.until(to).as_millis()).unwrap_or(u64::MAX)
 }
 
 fn hold(hold: &leafgate_policy::Hold, blocks: bool, state: HoldState) -> HoldView {

@@ -13,10 +13,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use arc_swap::ArcSwap;
+use leafgate_admin::{OnDrift, SavedScope};
 use leafgate_policy::Hold;
-use leafgate_saved::{
-    Fit, GuardKey, OnDrift, SavedEdit, SavedEditOutcome, SavedFile, SavedId, Scope, ScopeEdits, apply,
-};
+use leafgate_saved::{Fit, GuardKey, SavedEdit, SavedEditOutcome, SavedFile, SavedId, ScopeEdits, apply};
 use leafgate_tree::{Draft, display_mask};
 use leafgate_vault::TokenKeys;
 use time::OffsetDateTime;
@@ -24,7 +23,6 @@ use time::format_description::well_known::Rfc3339;
 
 pub use store::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore};
 pub use view::saved_views;
-pub(crate) use view::{scope_of, told};
 
 use crate::lock::lock;
 use store::InMemory;
@@ -50,14 +48,14 @@ pub(crate) struct Saved {
     /// Those of each conversation. Never empty ones.
     sessions: Mutex<HashMap<Arc<str>, Arc<ScopeEdits>>>,
     /// What became of each the last time.
-    uses: Mutex<HashMap<(Scope, SavedId), EditUse>>,
+    uses: Mutex<HashMap<(SavedScope, SavedId), EditUse>>,
     counts: Mutex<SavedCounts>,
     /// One change is made before the next one is.
     changing: Mutex<()>,
 }
 
 /// How many saved edits of each scope were captured, cleared, or made in requests, and how those fitted.
-pub(crate) type SavedCounts = BTreeMap<(Scope, &'static str), u64>;
+pub(crate) type SavedCounts = BTreeMap<(SavedScope, &'static str), u64>;
 
 /// What became of a saved edit in a request.
 #[derive(Clone)]
@@ -177,10 +175,10 @@ impl Saved {
     ///
     /// # Errors
     /// Where there are too many, or where the store cannot keep them.
-    pub(crate) fn put(&self, scope: Scope, session: &Arc<str>, edits: &[SavedEdit]) -> io::Result<()> {
+    pub(crate) fn put(&self, scope: SavedScope, session: &Arc<str>, edits: &[SavedEdit]) -> io::Result<()> {
         let _order = lock(&self.changing);
         match scope {
-            Scope::Session => {
+            SavedScope::Session => {
                 let mut sessions = self.sessions();
                 let kept = sessions.get(session).map(|layer| layer.edits.clone()).unwrap_or_default();
                 let mut file = SavedFile { edits: kept, ..SavedFile::default() };
@@ -190,7 +188,9 @@ impl Saved {
                     sessions.insert(Arc::clone(session), Arc::new(layer));
                 }
             }
-            Scope::Workspace | Scope::Project | Scope::Global => self.store().put(scope, edits)?,
+            SavedScope::Workspace | SavedScope::Project | SavedScope::Global => {
+                self.store().put(scope, edits)?
+            }
         }
         self.refresh();
         self.count(scope, "captured", edits.len());
@@ -201,7 +201,7 @@ impl Saved {
         Ok(())
     }
 
-    fn count(&self, scope: Scope, event: &'static str, more: usize) {
+    fn count(&self, scope: SavedScope, event: &'static str, more: usize) {
         *lock(&self.counts).entry((scope, event)).or_default() += more as u64;
     }
 
@@ -230,11 +230,11 @@ impl Saved {
     }
 
     /// Removes all edits of a scope.
-    pub(crate) fn clear(&self, scope: Scope) -> io::Result<()> {
+    pub(crate) fn clear(&self, scope: SavedScope) -> io::Result<()> {
         let _order = lock(&self.changing);
         match scope {
-            Scope::Session => self.sessions().clear(),
-            Scope::Workspace | Scope::Project | Scope::Global => self.store().clear(scope)?,
+            SavedScope::Session => self.sessions().clear(),
+            SavedScope::Workspace | SavedScope::Project | SavedScope::Global => self.store().clear(scope)?,
         }
         self.refresh();
         self.count(scope, "cleared", 1);
@@ -266,7 +266,7 @@ impl Saved {
     /// Forgets what conversations saved that are gone.
     pub(crate) fn forget(&self, is_known: impl Fn(&str) -> bool) {
         self.sessions().retain(|session, _| is_known(session));
-        lock(&self.uses).retain(|(scope, _), used| *scope != Scope::Session || is_known(&used.session));
+        lock(&self.uses).retain(|(scope, _), used| *scope != SavedScope::Session || is_known(&used.session));
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<ScopeEdits>>> {
@@ -283,6 +283,6 @@ pub(crate) fn time_of_day() -> String {
 /// What the settings are where nobody has chosen.
 impl Default for SavedSettings {
     fn default() -> Self {
-        SavedSettings { scope: Scope::Session, preview_limit: 3, on_drift: OnDrift::Skip }
+        SavedSettings { scope: SavedScope::Session, preview_limit: 3, on_drift: OnDrift::Skip }
     }
 }

@@ -4,7 +4,8 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leafgate_saved::{OnDrift, SavedEdit, Scope, ScopeEdits};
+use leafgate_admin::{OnDrift, SavedScope};
+use leafgate_saved::{SavedEdit, ScopeEdits};
 
 /// How many sections a capture may show first.
 pub const PREVIEW_LIMITS: RangeInclusive<usize> = 1..=10;
@@ -13,7 +14,7 @@ pub const PREVIEW_LIMITS: RangeInclusive<usize> = 1..=10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SavedSettings {
     /// Where captured edits are saved.
-    pub scope: Scope,
+    pub scope: SavedScope,
     /// How many sections a capture shows first, within [`PREVIEW_LIMITS`].
     pub preview_limit: usize,
     /// What edits want that are saved from now on.
@@ -43,7 +44,7 @@ pub trait SavedStore: Send + Sync {
     ///
     /// # Errors
     /// Where they cannot be kept: nothing has changed then.
-    fn put(&self, scope: Scope, edits: &[SavedEdit]) -> io::Result<()>;
+    fn put(&self, scope: SavedScope, edits: &[SavedEdit]) -> io::Result<()>;
 
     /// Removes an edit from every scope. Returns whether there was one.
     ///
@@ -55,7 +56,7 @@ pub trait SavedStore: Send + Sync {
     ///
     /// # Errors
     /// Where they cannot be removed.
-    fn clear(&self, scope: Scope) -> io::Result<()>;
+    fn clear(&self, scope: SavedScope) -> io::Result<()>;
 
     /// Keeps settings.
     ///
@@ -77,7 +78,7 @@ impl SavedStore for InMemory {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn put(&self, _: Scope, _: &[SavedEdit]) -> io::Result<()> {
+    fn put(&self, _: SavedScope, _: &[SavedEdit]) -> io::Result<()> {
         Err(no_folder())
     }
 
@@ -85,7 +86,7 @@ impl SavedStore for InMemory {
         Ok(false)
     }
 
-    fn clear(&self, _: Scope) -> io::Result<()> {
+    fn clear(&self, _: SavedScope) -> io::Result<()> {
         Ok(())
     }
 

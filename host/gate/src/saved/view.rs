@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use leafgate_admin::{
-    AutoState, OnDrift, SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse,
-    ShownText,
+    AutoState, SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, ShownText,
 };
-use leafgate_saved::{Fit, SavedChange, SavedEdit, Scope, ScopeEdits};
+use leafgate_saved::{Fit, SavedChange, SavedEdit, ScopeEdits};
 
 use super::{EditUse, Saved, SavedFiles};
 use crate::lock::lock;
@@ -35,7 +34,7 @@ impl Saved {
         }
         actions.extend([SavedAction::WhereToSaveEdits, SavedAction::SectionsToCapture]);
         SavedStatus {
-            title: format!("Auto-apply edits · {}", told(settings.scope).label()),
+            title: format!("Auto-apply edits · {}", settings.scope.label()),
             subtitle: match (auto, latest) {
                 (Some(AutoState::Applying), Some(latest)) => format!("Applying (saved {latest})"),
                 (Some(AutoState::Applying), None) => "Applying".to_owned(),
@@ -44,9 +43,9 @@ impl Saved {
                 }
                 (None, _) => "Not applied: `leafgate mode autoOverride` applies them".to_owned(),
             },
-            scope: told(settings.scope),
+            scope: settings.scope,
             preview_limit: settings.preview_limit,
-            on_drift: told_drift(settings.on_drift),
+            on_drift: settings.on_drift,
             actions,
             edits: edits().count(),
             drifted,
@@ -74,7 +73,7 @@ impl Saved {
     pub(crate) fn diff(&self, id: &str) -> Option<SavedDiff> {
         let edit = self.named(id).into_iter().next()?;
         let uses = lock(&self.uses);
-        let used = uses.iter().find(|((scope, known), _)| known.as_str() == id && told(*scope) == edit.scope);
+        let used = uses.iter().find(|((scope, known), _)| known.as_str() == id && *scope == edit.scope);
         let before = used.and_then(|(_, used)| used.before.as_deref().map(ShownText::new));
         Some(SavedDiff { before, after: edit.text.clone(), edit })
     }
@@ -96,8 +95,8 @@ impl Saved {
     }
 
     /// Edits that were just saved.
-    pub(crate) fn shown(scope: Scope, session: &Arc<str>, edits: &[SavedEdit]) -> Vec<SavedEditView> {
-        let session = (scope == Scope::Session).then_some(session);
+    pub(crate) fn shown(scope: SavedScope, session: &Arc<str>, edits: &[SavedEdit]) -> Vec<SavedEditView> {
+        let session = (scope == SavedScope::Session).then_some(session);
         edits.iter().map(|edit| view(edit, scope, session, None)).collect()
     }
 }
@@ -109,16 +108,21 @@ pub fn saved_views(files: &SavedFiles) -> Vec<SavedEditView> {
     layers.flat_map(|layer| layer.edits.iter().map(|edit| view(edit, layer.scope, None, None))).collect()
 }
 
-fn view(edit: &SavedEdit, scope: Scope, session: Option<&Arc<str>>, used: Option<&EditUse>) -> SavedEditView {
+fn view(
+    edit: &SavedEdit,
+    scope: SavedScope,
+    session: Option<&Arc<str>>,
+    used: Option<&EditUse>,
+) -> SavedEditView {
     let SavedEdit { id, place, replaces, change, on_drift, updated_at } = edit;
     // A use in another conversation is nothing to this one.
     let used = used.filter(|used| session.is_none_or(|session| *session == used.session));
     SavedEditView {
         id: id.to_string(),
-        scope: told(scope),
+        scope,
         session: session.map(ToString::to_string),
         action: change.name().to_owned(),
-        title: format!("Edited · {} · saved {updated_at}", told(scope).label()),
+        title: format!("Edited · {} · saved {updated_at}", scope.label()),
         format: place.format.name().to_owned(),
         path: place.path.clone(),
         pointer: place.pointer.clone(),
@@ -129,7 +133,7 @@ fn view(edit: &SavedEdit, scope: Scope, session: Option<&Arc<str>>, used: Option
         section: place.section,
         leaf: place.leaf,
         replaces: replaces.to_string(),
-        on_drift: told_drift(*on_drift),
+        on_drift: *on_drift,
         updated_at: updated_at.clone(),
         text: change.text().map(ShownText::new),
         last: used.map(used_view),
@@ -143,31 +147,5 @@ fn used_view(used: &EditUse) -> SavedUse {
         outcome: used.fit.name().to_owned(),
         why,
         session: used.session.to_string(),
-    }
-}
-
-pub(crate) fn told(scope: Scope) -> SavedScope {
-    match scope {
-        Scope::Session => SavedScope::Session,
-        Scope::Workspace => SavedScope::Workspace,
-        Scope::Project => SavedScope::Project,
-        Scope::Global => SavedScope::Global,
-    }
-}
-
-/// The scope that a word of the admin API names.
-pub(crate) fn scope_of(scope: SavedScope) -> Scope {
-    match scope {
-        SavedScope::Session => Scope::Session,
-        SavedScope::Workspace => Scope::Workspace,
-        SavedScope::Project => Scope::Project,
-        SavedScope::Global => Scope::Global,
-    }
-}
-
-fn told_drift(on_drift: leafgate_saved::OnDrift) -> OnDrift {
-    match on_drift {
-        leafgate_saved::OnDrift::Skip => OnDrift::Skip,
-        leafgate_saved::OnDrift::Pause => OnDrift::Pause,
     }
 }
