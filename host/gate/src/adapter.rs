@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
@@ -21,7 +21,7 @@ use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Head};
 use leafgate_tree::Document;
 use serde_json::Value;
 
-use crate::answer::gather;
+use crate::answer::gather_whole;
 use crate::apis::dialect::{self, ErrorBody};
 use crate::apis::{Api, Wants, segment};
 use crate::begun;
@@ -218,14 +218,9 @@ impl Adapter {
         ErrorBody::of(&refusal, self.client).json()
     }
 
-    async fn whole(&self, mut body: Content, limits: AnswerLimits) -> Result<Content, Refusal> {
-        let (mut bytes, mut reservation) = (BytesMut::new(), self.shared.answers.reserve());
-        if gather(&mut body, &mut bytes, limits.bytes, 2, &mut reservation).await?.is_none() {
-            return Err(Refusal::upstream(format!(
-                "the upstream's answer is larger than {} bytes (limit `answer`), and had to be read as a whole",
-                limits.bytes
-            )));
-        }
+    async fn whole(&self, body: Content, limits: AnswerLimits) -> Result<Content, Refusal> {
+        let mut reservation = self.shared.answers.reserve();
+        let bytes = gather_whole(body, limits.bytes, 2, &mut reservation).await?;
         let adapted = adapt_answer(self.from, self.to, &bytes, limits)
             .map_err(|fault| Refusal::upstream(format!("{fault}: it cannot be adapted")))?;
         if !self.streams {

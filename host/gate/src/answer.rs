@@ -1,34 +1,22 @@
 //! The upstream's answer on its way to the client: passed through as it comes, with the real values
 //! back in their places where this session has any.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use bytes::{Bytes, BytesMut};
+use futures_util::stream;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, Response, StatusCode};
-use http_body::{Body, Frame, SizeHint};
+use http::{Response, StatusCode};
+use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
 use crate::restore::{EventStream, Restoring};
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::headers;
+use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::{Code, Refusal};
-use leafgate_http::{headers, media};
 
 /// An answer that is edited is there as it came and as it leaves.
 const COPIES: usize = 2;
-
-/// How an answer comes, where it is restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RestoredForm {
-    /// Not restored.
-    Untouched,
-    /// As one JSON text.
-    Whole,
-    /// As an event stream.
-    Events,
-}
 
 /// A client that follows a redirect would send its own, unedited request past the gate.
 pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
@@ -52,17 +40,18 @@ pub(crate) async fn prepare(
 ) -> Result<Response<Content>, Refusal> {
     let (parts, body) = answer.into_parts();
     let restoring = restoring.filter(|restoring| !restoring.is_idle());
-    let form = restoring.as_ref().map_or(RestoredForm::Untouched, |_| form(&parts.headers));
+    // A compressed answer, sent although it was asked not to be, passes with its tokens.
+    let form = restoring.as_ref().and_then(|_| AnswerForm::of(&parts.headers));
     let body = match (form, restoring) {
-        (RestoredForm::Whole, Some(restoring)) => {
+        (Some(AnswerForm::Whole), Some(restoring)) => {
             whole(body, |answer| restoring.whole(answer), most, reservation).await?
         }
-        (RestoredForm::Events, Some(restoring)) => events(body, restoring),
+        (Some(AnswerForm::Events), Some(restoring)) => events(body, restoring),
         _ => body,
     };
     let mut response = Response::new(body);
     *response.status_mut() = parts.status;
-    *response.headers_mut() = headers::of_response(&parts.headers, form != RestoredForm::Untouched);
+    *response.headers_mut() = headers::of_response(&parts.headers, form.is_some());
     Ok(response)
 }
 
@@ -73,23 +62,12 @@ pub(crate) async fn edited(
     most: usize,
     reservation: Reservation,
 ) -> Result<Response<Content>, Refusal> {
-    if !answer.status().is_success() || form(answer.headers()) != RestoredForm::Whole {
+    if !answer.status().is_success() || AnswerForm::of(answer.headers()) != Some(AnswerForm::Whole) {
         return Ok(answer);
     }
     let (mut parts, body) = answer.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
     Ok(Response::from_parts(parts, whole(body, edit, most, reservation).await?))
-}
-
-/// A compressed answer, sent although it was asked not to be, passes with its tokens.
-fn form(headers: &HeaderMap) -> RestoredForm {
-    if media::is_json(headers) {
-        RestoredForm::Whole
-    } else if media::is_event_stream(headers) {
-        RestoredForm::Events
-    } else {
-        RestoredForm::Untouched
-    }
 }
 
 /// Waits for the whole answer and edits it; one that is too large, or too much beside all others, passes as it comes.
@@ -99,49 +77,65 @@ async fn whole(
     most: usize,
     mut reservation: Reservation,
 ) -> Result<Content, Refusal> {
-    let mut answer = BytesMut::new();
-    if gather(&mut body, &mut answer, most, COPIES, &mut reservation).await?.is_none() {
-        return Ok(content::with(rejoined(answer.freeze(), body), reservation));
+    let (answer, weight) = gather(&mut body, most, COPIES, &mut reservation).await?;
+    if weight.is_none() {
+        return Ok(content::with(rejoined(answer, body), reservation));
     }
-    let edited = edit(&answer.freeze());
+    let edited = edit(&answer);
     // Kept until the client has read it.
     Ok(content::with(content::full(edited), reservation))
 }
 
-/// Reads an answer to its end into `bytes`, and returns what it weighs; `None` for one that is too large, or too much beside all
-/// others in so many copies, of which the rest is left.
+/// Reads an answer to its end, and returns what it weighs; `None` for one that is too large, or too much beside all others in so
+/// many copies, of which the rest is left.
 pub(crate) async fn gather(
     body: &mut Content,
-    bytes: &mut BytesMut,
     most: usize,
     copies: usize,
     reservation: &mut Reservation,
-) -> Result<Option<AnswerWeight>, Refusal> {
-    let mut weight = AnswerWeight::default();
+) -> Result<(Bytes, Option<AnswerWeight>), Refusal> {
+    let (mut bytes, mut weight) = (BytesMut::new(), AnswerWeight::default());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Refusal::upstream("the upstream broke off within its answer"))?;
         let Ok(data) = frame.into_data() else { continue };
         bytes.extend_from_slice(&data);
         weight.add(&data);
         if bytes.len() > most || reservation.cover(weight.total(copies)).is_err() {
-            return Ok(None);
+            return Ok((bytes.freeze(), None));
         }
     }
-    Ok(Some(weight))
+    Ok((bytes.freeze(), Some(weight)))
+}
+
+/// Reads an answer to its end that goes on in no other way.
+pub(crate) async fn gather_whole(
+    mut body: Content,
+    most: usize,
+    copies: usize,
+    reservation: &mut Reservation,
+) -> Result<Bytes, Refusal> {
+    let (bytes, weight) = gather(&mut body, most, copies, reservation).await?;
+    let too_large = || {
+        Refusal::upstream(format!(
+            "the upstream's answer is larger than {most} bytes (limit `answer`), and had to be read as a whole"
+        ))
+    };
+    weight.map(|_| bytes).ok_or_else(too_large)
 }
 
 /// What was read already, and then the rest.
 fn rejoined(start: Bytes, rest: Content) -> Content {
-    let start = futures_util::stream::iter([Ok::<_, ContentError>(Frame::data(start))]);
-    let rest = futures_util::stream::unfold(rest, |mut rest| async {
-        rest.frame().await.map(|frame| (frame, rest))
-    });
+    let start = stream::iter([Ok::<_, ContentError>(Frame::data(start))]);
+    let rest = stream::unfold(rest, |mut rest| async { rest.frame().await.map(|frame| (frame, rest)) });
     content::stream(StreamBody::new(futures_util::StreamExt::chain(start, rest)))
 }
 
 /// Restores an event stream as it passes.
 pub(crate) fn events(body: Content, restoring: Restoring) -> Content {
-    content::stream(RestoredEvents { body, stream: Some(EventStream::new(restoring)), last: None })
+    let events = RestoredEvents { body, stream: Some(EventStream::new(restoring)), last: None };
+    content::stream(StreamBody::new(stream::unfold(events, |mut events| async {
+        events.next().await.map(|frame| (frame, events))
+    })))
 }
 
 /// An event stream that is restored as it passes.
@@ -153,49 +147,29 @@ struct RestoredEvents {
     last: Option<Result<Frame<Bytes>, ContentError>>,
 }
 
-impl Body for RestoredEvents {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        let this = &mut *self;
-        loop {
-            let Some(stream) = &mut this.stream else { return Poll::Ready(this.last.take()) };
-            let leaving = match std::task::ready!(Pin::new(&mut this.body).poll_frame(context)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => {
-                        let leaving = stream.push(data);
-                        if stream.is_over() {
-                            (this.stream, this.body) = (None, Content::default());
-                        }
-                        leaving
+impl RestoredEvents {
+    async fn next(&mut self) -> Option<Result<Frame<Bytes>, ContentError>> {
+        while let Some(stream) = &mut self.stream {
+            let frame = self.body.frame().await;
+            let leaving = match frame.map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => {
+                    let leaving = stream.push(data);
+                    if stream.is_over() {
+                        (self.stream, self.body) = (None, Content::default());
                     }
-                    Err(trailers) => this.end(Some(Ok(trailers))),
-                },
-                Some(Err(error)) => this.end(Some(Err(error))),
-                None => this.end(None),
+                    leaving
+                }
+                last => {
+                    let leaving = stream.finish();
+                    self.stream = None;
+                    self.last = last.and_then(|last| last.map(Result::err).transpose());
+                    leaving
+                }
             };
             if !leaving.is_empty() {
-                return Poll::Ready(Some(Ok(Frame::data(leaving))));
+                return Some(Ok(Frame::data(leaving)));
             }
         }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.stream.is_none() && self.last.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
-}
-
-impl RestoredEvents {
-    fn end(&mut self, last: Option<Result<Frame<Bytes>, ContentError>>) -> Bytes {
-        self.last = last;
-        self.stream.take().map(|mut stream| stream.finish()).unwrap_or_default()
+        self.last.take()
     }
 }

@@ -11,7 +11,7 @@ use leafgate_record::{
 };
 use leafgate_tree::{Author, Draft};
 
-use leafgate_http::media;
+use leafgate_http::media::AnswerForm;
 
 /// Returns the changes that stand in a draft.
 pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
@@ -163,10 +163,9 @@ impl ToldRequest {
     /// What reads an answer for the recorder alone.
     pub(crate) fn reader(&self, headers: &HeaderMap) -> Option<Reader> {
         let (api, limits) = (self.api?, AnswerLimits::default());
-        match () {
-            () if media::is_event_stream(headers) => Some(Reader::stream(api, limits)),
-            () if media::is_json(headers) => Some(Reader::whole(api, limits)),
-            () => None,
+        match AnswerForm::of(headers)? {
+            AnswerForm::Events => Some(Reader::stream(api, limits)),
+            AnswerForm::Whole => Some(Reader::whole(api, limits)),
         }
     }
 }

@@ -56,6 +56,26 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     is_plain(headers) && MediaType::of(headers).is("application/json")
 }
 
+/// The form of an answer that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// One JSON value.
+    Whole,
+    /// A stream of events.
+    Events,
+}
+
+impl AnswerForm {
+    /// Returns the form that a header names; `None` for another one, and for a compressed answer.
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        match () {
+            () if is_json(headers) => Some(AnswerForm::Whole),
+            () if is_event_stream(headers) => Some(AnswerForm::Events),
+            () => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;

@@ -1,26 +1,19 @@
 //! The answer to a request that a profile made, in the form that its client asked for.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Reader};
 use serde_json::Value;
 
-use crate::answer::gather;
+use crate::answer::gather_whole;
 use crate::begun;
 use crate::shared::Shared;
 use crate::stages::DowngradeFlow;
 use leafgate_http::budget::Reservation;
 use leafgate_http::content::{self, Content};
-use leafgate_http::media;
+use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::Refusal;
-
-/// How an answer goes on to its client.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AnswerForm {
-    Whole,
-    Events,
-}
 
 impl Shared {
     /// Gives an answer the form that was asked for: an answer in one piece becomes a stream for
@@ -41,11 +34,7 @@ impl Shared {
         else {
             return Ok(answer);
         };
-        let came = match () {
-            () if media::is_json(answer.headers()) => AnswerForm::Whole,
-            () if media::is_event_stream(answer.headers()) => AnswerForm::Events,
-            () => return Ok(answer),
-        };
+        let Some(came) = AnswerForm::of(answer.headers()) else { return Ok(answer) };
         let wanted = if flow.streams { AnswerForm::Events } else { AnswerForm::Whole };
         let replays =
             came == AnswerForm::Whole && wanted == AnswerForm::Events && flow.assembly.replays_streams();
@@ -77,14 +66,8 @@ async fn remade(
     footnote: Option<String>,
     most: usize,
 ) -> Result<Response<Content>, Refusal> {
-    let (mut parts, mut body) = answer.into_parts();
-    let mut bytes = BytesMut::new();
-    if gather(&mut body, &mut bytes, most, 1, &mut Reservation::unbounded()).await?.is_none() {
-        return Err(Refusal::upstream(format!(
-            "the upstream's answer is larger than {most} bytes (limit `answer`), and had to be read as a whole"
-        )));
-    }
-    let bytes = bytes.freeze();
+    let (mut parts, body) = answer.into_parts();
+    let bytes = gather_whole(body, most, 1, &mut Reservation::unbounded()).await?;
     let made = written(&bytes, api, came, wanted, footnote.as_deref(), most);
     let bytes = match made {
         Some(made) => made,

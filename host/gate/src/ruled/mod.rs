@@ -40,7 +40,7 @@ use crate::shared::Shared;
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::content::Content;
-use leafgate_http::media;
+use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::{Code, Refusal};
 
 pub(crate) use whole::{RuledAnswer, SoFar};
@@ -156,12 +156,11 @@ impl Exchange {
         };
         let exchange = self.ruled_by(ruling);
         let (mut parts, body) = answer.into_parts();
-        let (is_stream, is_json) = (media::is_event_stream(&parts.headers), media::is_json(&parts.headers));
         parts.headers.remove(CONTENT_LENGTH);
-        let ruled = match (is_stream, is_json) {
-            (true, _) => Ok(exchange.rule_stream(body)),
-            (false, true) => exchange.rule_whole(body).await,
-            (false, false) => Err(Refusal::upstream(
+        let ruled = match AnswerForm::of(&parts.headers) {
+            Some(AnswerForm::Events) => Ok(exchange.rule_stream(body)),
+            Some(AnswerForm::Whole) => exchange.rule_whole(body).await,
+            None => Err(Refusal::upstream(
                 "rules decide about the answer, and it is neither JSON nor an event stream that can be read",
             )),
         };

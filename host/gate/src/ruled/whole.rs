@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::BytesMut;
 use leafgate_answer::{Answer, AnswerError, Call, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
@@ -48,10 +47,9 @@ impl RuledExchange {
     pub(super) async fn rule_whole(self: &Arc<Self>, answer: Arriving) -> Result<Content, Refusal> {
         let (mut body, mut told) = answer.heard();
         let mut reservation = self.shared.answers.reserve();
-        let (mut bytes, most) = (BytesMut::new(), self.shared.limits.answer);
-        let weight = gather(&mut body, &mut bytes, most, COPIES, &mut reservation).await?;
+        let most = self.shared.limits.answer;
+        let (came, weight) = gather(&mut body, most, COPIES, &mut reservation).await?;
         let Some(mut weight) = weight else { return Err(too_large(most)) };
-        let came = bytes.freeze();
         let answer = self.read(&came);
         if let Some(told) = &mut told {
             told.end(true, answer.as_ref().ok());
