@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use http::uri::PathAndQuery;
 use http::{StatusCode, Uri};
 use leafgate_policy::{Assembly, Policy};
 
+use crate::path::with_path;
 use crate::target::UpstreamKind;
 use leafgate_http::refusal::{Code, Refusal};
 
@@ -37,17 +37,9 @@ impl RequestBase {
     pub(crate) fn take(kind: UpstreamKind, uri: &mut Uri) -> RequestBase {
         let team = || team(uri.path()).filter(|_| kind == UpstreamKind::Models);
         let Some((base, rest)) = profile(uri.path()).or_else(team) else { return RequestBase::Plain };
-        let target = match uri.query() {
-            Some(query) => format!("{rest}?{query}"),
-            None => rest.to_owned(),
-        };
-        let mut parts = uri.clone().into_parts();
-        parts.path_and_query = PathAndQuery::try_from(target).ok();
-        match Uri::from_parts(parts) {
-            Ok(rewritten) => *uri = rewritten,
-            // A part of a target is one.
-            Err(_) => return RequestBase::Plain,
-        }
+        // A part of a target is one.
+        let Some(rewritten) = with_path(uri, rest) else { return RequestBase::Plain };
+        *uri = rewritten;
         base
     }
 

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::path::PathPattern;
-use crate::session::LOCATIONS;
+use crate::session::locations;
 
 /// An entry of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ enum Intercepted {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`intercept` names paths, each of which begins with `/` and may have a `*` at its end, or locations ({}); `!` before either leaves it out",
-    LOCATIONS.join(", ")
+    locations().collect::<Vec<_>>().join(", ")
 )]
 pub struct InterceptPatternError;
 
@@ -35,7 +35,7 @@ impl FromStr for InterceptPattern {
         let name = text.strip_prefix('!').unwrap_or(text);
         let what = match name.parse() {
             Ok(path) => Intercepted::Path(path),
-            Err(_) if LOCATIONS.contains(&name) => Intercepted::Location,
+            Err(_) if locations().any(|location| location == name) => Intercepted::Location,
             Err(_) => return Err(InterceptPatternError),
         };
         Ok(InterceptPattern { text: text.into(), leaves_out: name.len() < text.len(), what })

@@ -3,7 +3,6 @@
 //! One call, without I/O, so that it can run on a blocking thread. It owns what it needs of one generation: a policy that is replaced
 //! meanwhile does not matter to it. A request that comes again while the first one waits for a person is not judged: it joins.
 
-mod bodyless;
 mod outcome;
 mod walk;
 

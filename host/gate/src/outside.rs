@@ -14,7 +14,7 @@ use crate::apis::gemini::is_googles;
 use leafgate_http::headers;
 
 /// What clients show the upstream who they are with. Rules look for these values elsewhere; here is their place.
-const CREDENTIALS: [HeaderName; 6] = [
+pub(crate) const CREDENTIALS: [HeaderName; 6] = [
     AUTHORIZATION,
     COOKIE,
     HeaderName::from_static("x-api-key"),

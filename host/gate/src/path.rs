@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use http::request;
+use http::{Uri, request};
 use leafgate_detect::percent_decoded;
 use leafgate_policy::endpoint;
 
@@ -52,6 +52,17 @@ impl PathPattern {
         let path = &*endpoint(path);
         if self.with_rest { path.starts_with(&*self.path) } else { path == &*self.path }
     }
+}
+
+/// Returns a URI with another path, and everything else as it was.
+pub(crate) fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
+    let target = match uri.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(target.parse().ok()?);
+    Uri::from_parts(parts).ok()
 }
 
 /// Path and query as received.

@@ -6,14 +6,13 @@
 
 use std::sync::Arc;
 
-use http::uri::{PathAndQuery, Uri};
 use http::{StatusCode, request};
 use leafgate_admin::UpstreamStatus;
 use leafgate_policy::Policy;
 use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
 use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig};
-use crate::path::PathPattern;
+use crate::path::{PathPattern, with_path};
 use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
 use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
@@ -133,7 +132,8 @@ impl Upstreams {
             return Ok((Arc::clone(&self.first), String::new()));
         };
         let lane = self.by_name(name).cloned().ok_or_else(|| self.unknown())?;
-        parts.uri = with_path(&parts.uri, path)?;
+        let broken = || Refusal::malformed("the path behind the name of the upstream is none");
+        parts.uri = with_path(&parts.uri, path).ok_or_else(broken)?;
         let prefix = lane.prefix();
         Ok((lane, prefix))
     }
@@ -160,18 +160,6 @@ impl Upstreams {
             names => format!("this gate has {}", names.join(", ")),
         }
     }
-}
-
-/// Returns a URI with another path, and everything else as it was.
-fn with_path(uri: &Uri, path: &str) -> Result<Uri, Refusal> {
-    let target = match uri.query() {
-        Some(query) => format!("{path}?{query}"),
-        None => path.to_owned(),
-    };
-    let broken = || Refusal::malformed("the path behind the name of the upstream is none");
-    let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(target.parse::<PathAndQuery>().map_err(|_| broken())?);
-    Uri::from_parts(parts).map_err(|_| broken())
 }
 
 #[cfg(test)]

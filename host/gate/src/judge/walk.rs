@@ -6,12 +6,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::Method;
 use hyper::body::Incoming;
-use leafgate_policy::{Assembly, Context, Policy};
+use leafgate_policy::{Assembly, Context, Policy, Verdict};
 
-use super::bodyless::judge_bodyless;
 use super::{JudgeCase, JudgedCase};
 use crate::agent;
 use crate::apis::Wants;
+use crate::blocked::{NOT_ELSEWHERE, blocked, unshowable};
 use crate::exchange::Exchange;
 use crate::files::RequestFiles;
 use crate::log;
@@ -20,9 +20,11 @@ use crate::outside::OutsideTexts;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
 use crate::request_event::RequestEvent;
+use crate::ruled::refuse_unread;
 use crate::session::Hints;
 use crate::shared::Shared;
 use crate::stages::{Came, RequestOutcome};
+use crate::tally::RuleTally;
 use leafgate_http::body;
 use leafgate_http::coding;
 use leafgate_http::in_place::INLINE_BODY;
@@ -45,7 +47,7 @@ impl Shared {
 }
 
 impl Exchange {
-    /// Has a request without a body judged by what it says elsewhere.
+    /// Has a request without a body judged by what it says elsewhere. Nothing of it waits: a person would have nothing to look at.
     pub(crate) async fn judge_bodyless(&self) -> Result<(), Refusal> {
         let Exchange { lane, parts, policy, .. } = self;
         self.progress.goes(|marks| marks.generation = Some(policy.generation_name().into()));
@@ -62,7 +64,14 @@ impl Exchange {
                 outside: &texts.list(),
                 ..Context::default()
             };
-            judge_bodyless(&judging, &vault, &context, &wants)
+            let evaluation = judging.evaluate_outside(&context, &vault);
+            let judged = match &evaluation.verdict {
+                Verdict::Forward => refuse_unread(&judging, None, &context, &wants),
+                Verdict::Block(hold) => Err(blocked(hold)),
+                Verdict::Pause(holds) => Err(unshowable(holds)),
+                Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),
+            };
+            (judged, RuleTally::of(&evaluation))
         };
         let (judged, tally) = match policy.has_plugins() {
             true => self.on_worker(judge).await?,

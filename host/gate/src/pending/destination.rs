@@ -12,29 +12,10 @@ use leafgate_desk::{Destination, PartsDigest};
 
 use crate::upstreams::Lane;
 use crate::{outside, path};
+use leafgate_http::headers;
 
-/// Fields of one connection or one attempt, by their whole names: credentials, framing, time.
-const OWN: [&str; 19] = [
-    "accept-encoding",
-    "api-key",
-    "authorization",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "cookie",
-    "date",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "x-api-key",
-    "x-goog-api-key",
-    "baggage",
-];
+/// Fields of one attempt, by their whole names, besides credentials and what is about one connection.
+const OWN: [&str; 4] = ["accept-encoding", "content-encoding", "date", "baggage"];
 
 /// Parts of the names of fields that number, time or trace one attempt (`x-stainless-retry-count`, `traceparent`, `x-request-id`). VS
 /// Code's `x-agent-task-id` repeats the last, and its `x-interaction-id` changes with whatever else is asked in the window.
@@ -80,7 +61,8 @@ fn options(lane: &Lane, parts: &request::Parts) -> String {
 }
 
 fn is_own(name: &HeaderName) -> bool {
-    OWN.contains(&name.as_str()) || OF_ATTEMPT.iter().any(|part| name.as_str().contains(part))
+    let is_known = outside::CREDENTIALS.contains(name) || OWN.contains(&name.as_str());
+    is_known || headers::ends_here(name) || OF_ATTEMPT.iter().any(|part| name.as_str().contains(part))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use crate::apis::Api;
 
 pub(crate) use behind::PriorResponse;
-pub(crate) use intent::{Intent, LOCATIONS, Location};
+pub(crate) use intent::{Intent, Location, locations};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
 
