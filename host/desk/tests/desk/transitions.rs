@@ -135,7 +135,7 @@ fn its_time_over_it_does_not_leave_blocked_or_invalid() {
         |bench| drop(bench.write(TurnId(1), "/messages/2/content", "forbidden").unwrap()),
         |bench| {
             for place in 1..3 {
-                let section = crate::common::message(bench.desk.turn(TurnId(1)).unwrap().draft(), place);
+                let section = crate::common::message(&bench.desk.turn(TurnId(1)).unwrap().draft, place);
                 bench.change(TurnId(1), Change::Delete(section)).unwrap();
             }
         },

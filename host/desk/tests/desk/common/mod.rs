@@ -293,7 +293,7 @@ impl Bench {
 
     /// A person writes into a leaf.
     pub(crate) fn write(&mut self, turn: TurnId, pointer: &str, text: &str) -> Result<Effects, DeskError> {
-        let node = leaf(self.desk.turn(turn).unwrap().draft, pointer);
+        let node = leaf(&self.desk.turn(turn).unwrap().draft, pointer);
         self.change(turn, Change::Set { node, text: text.to_owned() })
     }
 }
