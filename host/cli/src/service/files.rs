@@ -11,81 +11,88 @@ const UNIT: &str = "leafgate.service";
 /// Where packages put theirs (`cargo xtask package`).
 const PACKAGED: &str = "/usr/lib/systemd/user/leafgate.service";
 const LABEL: &str = "dev.leafgate.gate";
+const PLIST: &str = "dev.leafgate.gate.plist";
 
-/// What runs services of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ServiceKind {
-    Systemd,
-    Launchd,
-}
+/// A command, word by word.
+type Call = Vec<String>;
 
-/// The manager of this system, and the file by which it knows the gate.
+/// What runs services of a user, how it is told of the gate, and the commands that it takes.
 pub(super) struct Manager {
-    kind: ServiceKind,
+    /// The file by which it knows the gate.
     pub(super) file: PathBuf,
+    /// The name of that.
+    pub(super) name: &'static str,
+    /// Where a package has one of its own.
+    packaged: Option<&'static str>,
+    /// What the file says of a program with its variables.
+    text: fn(&str, &[(String, String)]) -> String,
+    /// Have it start the gate, and wait for that.
+    pub(super) start: Vec<Call>,
+    /// Have it start the gate once another one has ended, without waiting.
+    pub(super) start_later: Vec<Call>,
+    /// Has it end the gate and forget it.
+    pub(super) end: Call,
+    /// What follows once the file is gone.
+    pub(super) forget: Option<Call>,
+    /// Starts the gate anew.
+    restart: Call,
 }
 
 impl Manager {
     pub(super) fn of_system() -> anyhow::Result<Manager> {
-        let home = || home::variable("HOME").context("HOME is not set: set it");
-        if cfg!(target_os = "macos") {
-            let file = home()?.join(format!("Library/LaunchAgents/{LABEL}.plist"));
-            return Ok(Manager { kind: ServiceKind::Launchd, file });
-        }
-        let folder = match home::variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute()) {
-            Some(folder) => folder,
-            None => home()?.join(".config"),
+        let home = home::variable("HOME");
+        let manager = match cfg!(target_os = "macos") {
+            true => home.map(|home| Manager::launchd(&home)),
+            false => home::of_user(&home::variable, "XDG_CONFIG_HOME", ".config")
+                .map(|folder| Manager::systemd(&folder)),
         };
-        Ok(Manager { kind: ServiceKind::Systemd, file: folder.join("systemd/user").join(UNIT) })
+        manager.context("HOME is not set: set it")
+    }
+
+    fn systemd(folder: &Path) -> Manager {
+        let begin = [&["daemon-reload"][..], &["enable", UNIT]].map(systemctl);
+        let restart = systemctl(&["restart", UNIT]);
+        Manager {
+            file: folder.join("systemd/user").join(UNIT),
+            name: UNIT,
+            packaged: Some(PACKAGED),
+            text: unit,
+            start: [&begin[..], std::slice::from_ref(&restart)].concat(),
+            start_later: [&begin[..], &[systemctl(&["--no-block", "restart", UNIT])]].concat(),
+            end: systemctl(&["disable", "--now", UNIT]),
+            forget: Some(systemctl(&["daemon-reload"])),
+            restart,
+        }
+    }
+
+    fn launchd(home: &Path) -> Manager {
+        // Where it keeps what a user runs who is logged in.
+        let domain = format!("gui/{}", rustix::process::getuid().as_raw());
+        let file = home.join("Library/LaunchAgents").join(PLIST);
+        let service = format!("{domain}/{LABEL}");
+        let start = vec![words(&["launchctl", "bootstrap", &domain, &file.to_string_lossy()])];
+        Manager {
+            file,
+            name: PLIST,
+            packaged: None,
+            text: plist,
+            start_later: start.clone(),
+            start,
+            end: words(&["launchctl", "bootout", &service]),
+            forget: None,
+            restart: words(&["launchctl", "kickstart", "-k", &service]),
+        }
     }
 
     /// Returns the file that it reads: a person's own, or that of a package.
     pub(super) fn read(&self) -> Option<&Path> {
-        let packaged = Some(Path::new(PACKAGED)).filter(|_| self.kind == ServiceKind::Systemd);
-        [Some(&*self.file), packaged].into_iter().flatten().find(|file| file.exists())
-    }
-
-    /// Returns the name of its file.
-    pub(super) fn name(&self) -> String {
-        match self.kind {
-            ServiceKind::Systemd => UNIT.to_owned(),
-            ServiceKind::Launchd => format!("{LABEL}.plist"),
-        }
+        [Some(&*self.file), self.packaged.map(Path::new)].into_iter().flatten().find(|file| file.exists())
     }
 
     /// Returns what the file says.
     pub(super) fn text(&self, program: &Path, variables: &[(String, String)]) -> anyhow::Result<String> {
         let program = program.to_str().context("the path of this program is no UTF-8")?;
-        Ok(match self.kind {
-            ServiceKind::Systemd => unit(program, variables),
-            ServiceKind::Launchd => plist(program, variables),
-        })
-    }
-
-    /// Returns the commands that have it start the gate, and wait for that unless another one goes on.
-    pub(super) fn install(&self, another_goes_on: bool) -> Vec<Vec<String>> {
-        match self.kind {
-            ServiceKind::Systemd => {
-                let restart: &[&str] =
-                    if another_goes_on { &["--no-block", "restart", UNIT] } else { &["restart", UNIT] };
-                [&["daemon-reload"][..], &["enable", UNIT], restart].map(systemctl).into()
-            }
-            ServiceKind::Launchd => {
-                vec![words(&["launchctl", "bootstrap", &domain(), &self.file.to_string_lossy()])]
-            }
-        }
-    }
-
-    /// Returns the command that has it end the gate and forget it, and one for when the file is gone.
-    pub(super) fn remove(&self) -> (Vec<String>, Option<Vec<String>>) {
-        match self.kind {
-            ServiceKind::Systemd => {
-                (systemctl(&["disable", "--now", UNIT]), Some(systemctl(&["daemon-reload"])))
-            }
-            ServiceKind::Launchd => {
-                (words(&["launchctl", "bootout", &format!("{}/{LABEL}", domain())]), None)
-            }
-        }
+        Ok((self.text)(program, variables))
     }
 
     /// Returns the command that has a package's gate run, from each login on.
@@ -95,10 +102,7 @@ impl Manager {
 
     /// Returns the command that starts the gate anew.
     pub(super) fn restart(&self) -> String {
-        match self.kind {
-            ServiceKind::Systemd => systemctl(&["restart", UNIT]).join(" "),
-            ServiceKind::Launchd => format!("launchctl kickstart -k {}/{LABEL}", domain()),
-        }
+        self.restart.join(" ")
     }
 }
 
@@ -108,11 +112,6 @@ fn systemctl(arguments: &[&str]) -> Vec<String> {
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
-}
-
-/// Where launchd keeps what a user runs who is logged in.
-fn domain() -> String {
-    format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
 /// A unit of systemd; packages install it too (`cargo xtask package`). Left out is what needs a namespace, which not every system
@@ -188,8 +187,7 @@ mod tests {
     /// What each format would read as something else.
     const ODD: (&str, &str) = ("/opt/leaf gate/50%\"$x&<y>", "a \"b\" \\ 7% $HOME & <c>");
 
-    fn text(kind: ServiceKind) -> String {
-        let manager = Manager { kind, file: PathBuf::new() };
+    fn text(manager: &Manager) -> String {
         let variables = [("LEAFGATE_DATA_DIR", "/data"), ("LEAFGATE_NOTIFY_COMMAND", ODD.1)];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
         manager.text(Path::new(ODD.0), &variables).unwrap()
@@ -197,24 +195,23 @@ mod tests {
 
     #[test]
     fn systemd_reads_a_unit() {
-        insta::assert_snapshot!(text(ServiceKind::Systemd));
+        insta::assert_snapshot!(text(&Manager::systemd(Path::new("/config"))));
     }
 
     #[test]
     fn launchd_reads_an_agent() {
-        insta::assert_snapshot!(text(ServiceKind::Launchd));
+        insta::assert_snapshot!(text(&Manager::launchd(Path::new("/home"))));
     }
 
     #[test]
     fn managers_are_called_in_their_own_words() {
-        let [systemd, launchd] = [ServiceKind::Systemd, ServiceKind::Launchd]
-            .map(|kind| Manager { kind, file: "/agents/x.plist".into() });
-        let restart = |goes_on| systemd.install(goes_on).pop().unwrap().join(" ");
-        assert_eq!(restart(false), "systemctl --user restart leafgate.service");
-        assert_eq!(restart(true), "systemctl --user --no-block restart leafgate.service");
+        let [systemd, launchd] = [Manager::systemd, Manager::launchd].map(|make| make(Path::new("/x")));
+        let last = |calls: &[Call]| calls.last().unwrap().join(" ");
+        assert_eq!(last(&systemd.start), "systemctl --user restart leafgate.service");
+        assert_eq!(last(&systemd.start_later), "systemctl --user --no-block restart leafgate.service");
         let user = rustix::process::getuid().as_raw();
-        let bootstrap = format!("launchctl bootstrap gui/{user} /agents/x.plist");
-        assert_eq!(launchd.install(false)[0].join(" "), bootstrap);
-        assert_eq!(launchd.remove().0.join(" "), format!("launchctl bootout gui/{user}/{LABEL}"));
+        let bootstrap = format!("launchctl bootstrap gui/{user} /x/Library/LaunchAgents/{LABEL}.plist");
+        assert_eq!(last(&launchd.start), bootstrap);
+        assert_eq!(launchd.end.join(" "), format!("launchctl bootout gui/{user}/{LABEL}"));
     }
 }

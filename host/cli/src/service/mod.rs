@@ -49,13 +49,13 @@ fn install(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     let program = std::env::current_exe().context("this program cannot be found")?;
     let variables = variables(std::env::vars_os())?;
     let text = manager.text(&program, &variables)?;
-    let (folder, name) = (manager.file.parent().context("no folder")?, manager.name());
-    private::write(folder, &name, text.as_bytes())
+    let (folder, name) = (manager.file.parent().context("no folder")?, manager.name);
+    private::write(folder, name, text.as_bytes())
         .with_context(|| format!("{} cannot be written", manager.file.display()))?;
     printer.line(&format!("{} is written", manager.file.display()))?;
     let goes_on = Standing::lock()?.give_way()?;
-    for command in manager.install(goes_on.is_some()) {
-        call(&command).with_context(|| {
+    for command in if goes_on.is_some() { &manager.start_later } else { &manager.start } {
+        call(command).with_context(|| {
             format!(
                 "{} is written, and the gate is not started: `leafgate service remove` removes it",
                 manager.file.display()
@@ -95,21 +95,20 @@ fn remove(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     };
     let mut exit = Exit::Done;
-    let (stop, after) = manager.remove();
     let mut done = |command: &[String], printer: &mut Printer| {
         if let Err(error) = call(command) {
             printer.error_line(&format!("leafgate: {error:#}"));
             exit = Exit::Bad;
         }
     };
-    done(&stop, printer);
+    done(&manager.end, printer);
     let (shown, is_own) = (file.display(), file == manager.file);
     if is_own {
-        private::remove(file.parent().context("no folder")?, &manager.name())
+        private::remove(file.parent().context("no folder")?, manager.name)
             .with_context(|| format!("{shown} cannot be removed"))?;
     }
-    if let Some(after) = after {
-        done(&after, printer);
+    if let Some(forget) = &manager.forget {
+        done(forget, printer);
     }
     Standing::lock()?.leave_service()?;
     let removed = if is_own { "is removed" } else { "is a package's, and is removed with it" };
