@@ -57,7 +57,7 @@ impl Manager {
             name: UNIT,
             packaged: Some(PACKAGED),
             text: unit,
-            start: [&begin[..], &[restart.clone()]].concat(),
+            start: [&begin[..], std::slice::from_ref(&restart)].concat(),
             start_later: [&begin[..], &[systemctl(&["--no-block", "restart", UNIT])]].concat(),
             end: systemctl(&["disable", "--now", UNIT]),
             forget: Some(systemctl(&["daemon-reload"])),
