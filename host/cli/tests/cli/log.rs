@@ -329,7 +329,7 @@ fn what_is_no_number_no_key_and_no_log_is_said_in_plain_words() {
     for args in [&["log", "list"][..], &["run", "--upstream", "echo:", "--listen", "127.0.0.1:0"]] {
         let ran = bench.run(args, "");
         assert!(
-            ran.code == 2 && ran.err.contains("log.db") && ran.err.contains("move it away"),
+            ran.code == 2 && ran.err.contains("log.db") && ran.err.contains("is damaged: move it"),
             "{}",
             ran.shown()
         );
