@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").components().collect()
+    // Without `..` in it: programs that are started by this path tell it as they see it.
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("/")).to_owned()
 }
 
 /// Returns where builds of this checkout go.
