@@ -67,7 +67,7 @@ pub enum Type {
     Texted,
     /// Any table.
     Table,
-    /// A text or any table.
+    /// A text, any table or any list.
     TextOrTable,
     /// A day, or `never`.
     Until,

@@ -164,6 +164,7 @@ pub struct Diagnostics {
     files: Vec<SourceFile>,
     /// By file and byte, where a place is to blame.
     found: Vec<(Option<(usize, usize)>, Diagnostic)>,
+    errors: usize,
 }
 
 impl Diagnostics {
@@ -244,6 +245,7 @@ impl Diagnostics {
             (message, hint, rendered)
         };
         let diagnostic = Diagnostic { severity, file: file_name, line, column, message, hint, rendered };
+        self.errors += usize::from(severity == Severity::Error);
         self.found.push((Some((file, span.start)), diagnostic));
     }
 
@@ -259,6 +261,7 @@ impl Diagnostics {
         let hint = hint.into().map(without_secrets);
         let rendered = unquoted(severity, &message, &file, hint.as_deref());
         let diagnostic = Diagnostic { severity, file, line: 0, column: 0, message, hint, rendered };
+        self.errors += usize::from(severity == Severity::Error);
         self.found.push((None, diagnostic));
     }
 
@@ -266,7 +269,7 @@ impl Diagnostics {
     /// any.
     #[must_use]
     pub fn errors(&self) -> usize {
-        self.found.iter().filter(|(_, diagnostic)| diagnostic.severity == Severity::Error).count()
+        self.errors
     }
 
     /// Returns everything that was found, in the order of the files.

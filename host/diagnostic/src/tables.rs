@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use serde::Deserialize as _;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
@@ -38,8 +39,8 @@ pub fn read<T: Table + Default>(
 ) -> Spanned<T> {
     let span = table.span();
     let mut table = table.into_inner();
-    let mut reader = TableReader { complaints, elsewhere };
-    reader.table(&mut table, &span, T::KEYS, T::NAME, None);
+    let mut reader = TableReader { complaints, elsewhere, may_be_left_out: false };
+    reader.table(&mut table, &span, T::KEYS, T::NAME);
     let read = T::deserialize(ValueDeserializer::from(Spanned::new(span.clone(), DeValue::Table(table))));
     let read = read.unwrap_or_else(|error| {
         // Its rows say more than its types can hold.
@@ -49,7 +50,7 @@ pub fn read<T: Table + Default>(
     Spanned::new(span, read)
 }
 
-/// Returns a value that is not longer than a word.
+/// Returns a copy of the value of a key; `None` where the key is not there, or was reported and taken out.
 pub fn said<T: Copy>(value: &Option<Spanned<T>>) -> Option<T> {
     value.as_ref().map(|value| *value.get_ref())
 }
@@ -57,20 +58,15 @@ pub fn said<T: Copy>(value: &Option<Spanned<T>>) -> Option<T> {
 struct TableReader<'r, 'd> {
     complaints: &'r mut Complaints<'d>,
     elsewhere: fn(&str) -> Option<String>,
+    /// Whether what is read says what a text may be, where a word can be left out.
+    may_be_left_out: bool,
 }
 
 impl TableReader<'_, '_> {
     /// Takes out what is wrong, and notes the keys in which something is: nobody needs to be told that they are
     /// missing.
-    fn table(
-        &mut self,
-        table: &mut DeTable<'_>,
-        header: &Range<usize>,
-        keys: &[TableKey],
-        name: &str,
-        hint: Option<&str>,
-    ) {
-        let mut broken = self.unknown(table, keys, hint);
+    fn table(&mut self, table: &mut DeTable<'_>, header: &Range<usize>, keys: &[TableKey], name: &str) {
+        let mut broken = self.unknown(table, keys, None);
         for key in keys {
             let before = self.complaints.diagnostics.errors();
             let Some(value) = table.get_mut(key.name) else { continue };
@@ -132,8 +128,11 @@ impl TableReader<'_, '_> {
         for key in keys {
             let field = key.name;
             let value = table.get(field);
-            match value.filter(|value| key.need != KeyNeed::Said || says(value.get_ref())) {
-                Some(value) if !key.of.is_empty() && !tag.is_empty() && !key.of.contains(&tag) => {
+            let is_of_another = !key.of.is_empty() && !tag.is_empty() && !key.of.contains(&tag);
+            let is_enough =
+                |value: &&_| is_of_another || key.need != KeyNeed::Said || says(Spanned::get_ref(value));
+            match value.filter(is_enough) {
+                Some(value) if is_of_another => {
                     let hint = format!("`{field}` belongs to {}", key.of.join(", "));
                     self.complaints.error(value.span(), format!("`{field}` means nothing to `{tag}`"), hint);
                 }
@@ -165,22 +164,17 @@ impl TableReader<'_, '_> {
         value: &mut Spanned<DeValue<'_>>,
     ) -> bool {
         let span = value.span();
+        if let Some(error) = too_large(takes, value) {
+            let at = error.span().unwrap_or(span);
+            self.complaints.error(at, format!("`{name}`: {}", error.message()), "write another value");
+            return false;
+        }
         match (takes, value.get_mut()) {
             (Type::Of(what, keys), DeValue::Table(table)) => {
-                self.table(table, &span, keys, what, None);
+                self.table(table, &span, keys, what);
                 true
             }
-            (Type::ListOf(what, keys), DeValue::Array(items))
-                if items.iter().all(|it| it.get_ref().is_table()) =>
-            {
-                for item in items.iter_mut() {
-                    let span = item.span();
-                    let DeValue::Table(table) = item.get_mut() else { continue };
-                    self.table(table, &span, keys, what, None);
-                }
-                true
-            }
-            (Type::Texts | Type::Words(_), DeValue::Array(items)) => {
+            (Type::Texts | Type::Words(_) | Type::ListOf(..), DeValue::Array(items)) => {
                 let was_empty = items.is_empty();
                 let all = std::mem::replace(items, DeArray::new()).into_iter();
                 let one = takes.of_items();
@@ -189,14 +183,25 @@ impl TableReader<'_, '_> {
                 was_empty || !items.is_empty()
             }
             (Type::WordMatch(words), DeValue::String(_) | DeValue::Array(_)) => {
+                self.may_be_left_out = true;
                 let is_left = self.keeps(name, words.map_or(Type::Texts, Type::Words), hint, value);
+                self.may_be_left_out = false;
                 spell_out(value);
                 is_left
             }
             (Type::WordMatch(words), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
-                self.table(table, &span, &word_match(words), "", hint);
-                table.remove(BROKEN);
+                let keys = word_match(words);
+                self.unknown(table, &keys, hint);
+                self.may_be_left_out = true;
+                for key in &keys {
+                    // A wrong word is one of the field, whichever of its lists has it.
+                    let of = if matches!(key.takes, Type::Words(_)) { name } else { key.name };
+                    if table.get_mut(key.name).is_some_and(|value| !self.keeps(of, key.takes, None, value)) {
+                        table.remove(key.name);
+                    }
+                }
+                self.may_be_left_out = false;
                 was_empty || !table.is_empty()
             }
             (Type::Named | Type::Texted | Type::Tables(..), DeValue::Table(table)) => {
@@ -205,13 +210,23 @@ impl TableReader<'_, '_> {
                 let all = std::mem::take(table).into_iter();
                 *table = all
                     .filter_map(|(key, mut value)| {
-                        self.keeps(key.get_ref(), of_name, hint, &mut value).then_some((key, value))
+                        let is_kept = self.keeps(key.get_ref(), of_name, hint, &mut value);
+                        if !is_kept && matches!(takes, Type::Tables(..)) {
+                            // Whoever asks for this name need not be told that there is none.
+                            *value.get_mut() = DeValue::Table(DeTable::new());
+                            return Some((key, value));
+                        }
+                        is_kept.then_some((key, value))
                     })
                     .collect();
                 was_empty || !table.is_empty()
             }
-            (_, value) => wrong(name, takes, value).is_none_or(|(message, own)| {
-                let is_quoted = matches!((takes, value), (Type::Number(_), DeValue::String(_)));
+            (_, value) => wrong(name, takes, value, self.may_be_left_out).is_none_or(|(message, own)| {
+                let has_unit = |text: &str| {
+                    text.parse::<u64>().is_err() && text.starts_with(|c: char| c.is_ascii_digit())
+                };
+                let is_quoted =
+                    matches!((takes, &*value), (Type::Number(_), DeValue::String(text)) if !has_unit(text));
                 self.complaints.error(span, message, hint.filter(|_| !is_quoted).map_or(own, str::to_owned));
                 false
             }),
@@ -224,6 +239,7 @@ impl Type {
     fn of_items(self) -> Type {
         match self {
             Type::Words(words) => Type::Word(words),
+            Type::ListOf(what, keys) => Type::Of(what, keys),
             Type::Named => Type::WordMatch(None),
             Type::Tables(what, keys) => Type::Of(what, keys),
             _ => Type::Text,
@@ -240,7 +256,7 @@ impl Type {
             Type::Flag => "true or false".to_owned(),
             Type::FlagOr(word) => format!("true, false or `{word}`"),
             Type::WordMatch(_) => "a text, a list of texts, or a table with `any` and `not`".to_owned(),
-            Type::TextOrTable => "a text or a table".to_owned(),
+            Type::TextOrTable => "a text, a table or a list".to_owned(),
             Type::Named | Type::Texted | Type::Table | Type::Of(..) | Type::Tables(..) => {
                 "a table".to_owned()
             }
@@ -250,6 +266,8 @@ impl Type {
 
     fn hint(self, found: &DeValue<'_>) -> &'static str {
         match self {
+            Type::Text | Type::Word(_) | Type::Until if found.is_table() => "one text, no table",
+            Type::Texts | Type::Words(_) if found.is_table() => "a text or a list of texts, no table",
             Type::Text | Type::Word(_) | Type::Until if found.is_array() => "one text, no list",
             Type::Text | Type::Word(_) | Type::Until | Type::Texts | Type::Words(_) | Type::WordMatch(_) => {
                 "put it in quotes"
@@ -265,29 +283,39 @@ impl Type {
 }
 
 /// Returns what is wrong with a value that holds no others, and what to do about it.
-fn wrong(name: &str, takes: Type, value: &DeValue<'_>) -> Option<(String, String)> {
+fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) -> Option<(String, String)> {
     let is_right = match (takes, value) {
         (Type::Word(words) | Type::Words(words), DeValue::String(word)) => {
             let known = words();
-            let hint = || match word.strip_prefix('!').filter(|other| known.contains(other)) {
-                Some(other) => format!("write `{name} = {{ not = \"{other}\" }}`"),
-                None => hint_for(word, &known),
-            };
+            let hint =
+                || match word.strip_prefix('!').filter(|other| may_be_left_out && known.contains(other)) {
+                    Some(other) => format!("write `{name} = {{ not = \"{other}\" }}`"),
+                    None => hint_for(word, &known),
+                };
             let is_known = known.contains(&word.as_ref());
             return (!is_known).then(|| (format!("`{word}` is no value of `{name}`"), hint()));
         }
         (Type::Number(range), DeValue::Integer(number)) => {
-            u64::from_str_radix(number.as_str(), number.radix()).is_ok_and(|number| range.allow(number))
+            // What is read is written as TOML again, which has no larger numbers than an `i64`.
+            let number = i64::from_str_radix(number.as_str(), number.radix());
+            number.is_ok_and(|number| u64::try_from(number).is_ok_and(|number| range.allow(number)))
         }
         (Type::Time(range), DeValue::String(text)) => in_millis(text).is_some_and(|time| range.allow(time)),
         (Type::FlagOr(word), DeValue::String(text)) => text == word,
         (Type::Text | Type::Texts | Type::TextOrTable, DeValue::String(_)) => true,
         (Type::Until, DeValue::String(_) | DeValue::Datetime(_)) => true,
         (Type::Flag | Type::FlagOr(_), DeValue::Boolean(_)) => true,
-        (Type::Table | Type::TextOrTable, DeValue::Table(_)) => true,
+        (Type::Table | Type::TextOrTable, DeValue::Table(_)) | (Type::TextOrTable, DeValue::Array(_)) => true,
         _ => false,
     };
     (!is_right).then(|| (format!("`{name}` must be {}", takes.said()), takes.hint(value).to_owned()))
+}
+
+/// Returns why a value of any form cannot be held: a number in it is larger than TOML has.
+fn too_large(takes: Type, value: &Spanned<DeValue<'_>>) -> Option<toml::de::Error> {
+    let is_of_any_form = matches!(takes, Type::Table | Type::TextOrTable)
+        && matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
+    is_of_any_form.then(|| toml::Value::deserialize(ValueDeserializer::from(value.clone())).err()).flatten()
 }
 
 /// Has a text or a list say what it is short for: a table of which it is `any`.

@@ -171,7 +171,7 @@ impl VariableResolver for Facts<'_> {
     }
 }
 
-/// A value that has named members, each look at which is charged.
+/// A value that has named members; looks at texts and at findings are charged.
 #[derive(Clone, Copy, Debug)]
 struct FactVal<'a> {
     of: FactObject<'a>,

@@ -65,8 +65,9 @@ const SAID: &str = "an exception says why (`reason`), who answers for it (`by`) 
 /// What a shortened text has room for.
 const SHORTENED: &str = "the line that says how much is missing needs room too";
 
-/// Times of a plugin: calls take milliseconds.
+/// Times of a plugin, in milliseconds: of its start and for a request, and of one call, up to what the host allows.
 const OF_PLUGIN: Type = Time(NumberRange::between(1, 60_000));
+const OF_CALL: Type = Time(NumberRange::between(1, 30_000));
 const WRITTEN_TIME: &str = "a number and a unit, above zero: `800ms`, `5s`";
 const WRITTEN_LIMIT: &str =
     "a number without a unit, 64 MiB are `67108864`; leave it out, and the usual limit holds";
@@ -252,7 +253,7 @@ table! {
     /// `[plugins.<name>.limits]`.
     RawPluginLimits, "`limits`" {
         start_deadline: String = OF_PLUGIN; WRITTEN_TIME,
-        call_deadline: String = OF_PLUGIN; WRITTEN_TIME,
+        call_deadline: String = OF_CALL; WRITTEN_TIME,
         request_time: String = OF_PLUGIN; WRITTEN_TIME,
         memory_bytes: usize; WRITTEN_LIMIT,
         answer_bytes: usize; WRITTEN_LIMIT,
@@ -279,11 +280,18 @@ pub(crate) fn read(file: usize, diagnostics: &mut Diagnostics) -> RawFile {
     let text = diagnostics.text(file).to_owned();
     let mut complaints = Complaints { file, diagnostics };
     let Some(mut table) = parse(&text, &mut complaints) else { return RawFile::default() };
+    let name = format!("plugins.{REQUIRE_SIGNED}");
+    if let Some((key, _)) = table.get_mut().remove_entry(name.as_str()) {
+        complaints.error(
+            key.span(),
+            format!("unknown key `{name}`"),
+            "without quotes, it stands among the plugins",
+        );
+    }
     // No plugin has this name: names are kebab-case.
     if let Some(DeValue::Table(plugins)) = table.get_mut().get_mut("plugins").map(Spanned::get_mut)
         && let Some((key, signers)) = plugins.remove_entry(REQUIRE_SIGNED)
     {
-        let name = format!("plugins.{REQUIRE_SIGNED}");
         table.get_mut().insert(Spanned::new(key.span(), name.into()), signers);
     }
     read_table::<RawFile>(table, belongs_elsewhere, &mut complaints).into_inner()

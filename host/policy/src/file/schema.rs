@@ -91,7 +91,7 @@ fn schema_of(takes: &Type) -> Value {
         }
         Type::Texted => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Type::Table | Type::Of(..) | Type::Tables(..) => json!({ "type": "object" }),
-        Type::TextOrTable => json!({ "type": ["string", "object"] }),
+        Type::TextOrTable => json!({ "type": ["string", "object", "array"] }),
         Type::Until => json!({ "type": "string", "examples": ["2027-03-31", "never"] }),
         Type::FlagOr(word) => json!({ "enum": [true, false, word] }),
         Type::ListOf(..) => json!({ "type": "array" }),

@@ -66,6 +66,51 @@ fn mistakes() -> Vec<(&'static str, usize, String)> {
             rule("match = { stream = \"yes\" }\ndetect = \"pii\"\naction = \"redact\"\nreleasable = \"yes\""),
         ),
         ("a number in quotes", 1, rewrite("max_chars = \"many\"")),
+        (
+            "numbers larger than TOML has",
+            3,
+            rule("match = {}\naction = \"block\"\nfindings = \"pii\"\nat_least = 9223372036854775808")
+                + &second(
+                    "match = { role = \"user\" }\naction = \"rewrite\"\nmax_chars = 9223372036854775808\n\
+                     options = { seed = 18446744073709551615 }",
+                ),
+        ),
+        (
+            "blank values of another action",
+            2,
+            rule("match = {}\naction = \"block\"\ntext = \"\"\ndetect = []"),
+        ),
+        (
+            "words left out",
+            2,
+            rule("match = { role = { any = [\"!user\"] } }\naction = \"pause\"\nmode = \"!monitor\""),
+        ),
+        (
+            "a row that is no table",
+            2,
+            format!("restore = [\"Read(.env)\", {{ form = \"x\", to = \"Edit(y)\" }}]\n{}", rule(found)),
+        ),
+        (
+            "a plugin that is no table",
+            1,
+            format!(
+                "[plugins]\nnames = \"names.wasm\"\n{}",
+                rule("match = {}\ndetect = \"plugin:names\"\naction = \"redact\"")
+            ),
+        ),
+        (
+            "a size with its unit",
+            2,
+            format!(
+                "[plugins.names]\nfile = \"names.wasm\"\nlimits = {{ memory_bytes = \"1 GiB\" }}\n{}",
+                rule(found)
+            ),
+        ),
+        (
+            "signers under one key in quotes",
+            1,
+            format!("\"plugins.require_signed\" = [\"x\"]\n{}", rule(found)),
+        ),
         ("tokens restored", 1, rule(&format!("{found}restore = true"))),
         ("protected from a misspelt word", 1, rule("match = {}\naction = \"protect\"\nfrom = [\"edits\"]")),
         ("a day in quotes", 1, exception("value = \"a@example.org\"\nuntil = \"2127-03-31\"")),

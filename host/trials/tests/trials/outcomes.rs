@@ -145,7 +145,7 @@ fn some_rules_alone_are_asked() {
 }
 
 #[test]
-fn a_request_is_given_in_three_ways_and_with_what_surrounds_it() {
+fn a_request_is_given_in_four_ways_and_with_what_surrounds_it() {
     let rules = r#"
 [[rule]]
 id = "team"
@@ -160,6 +160,12 @@ action = "block"
                 "{said}request = {{ model = 'gpt-4o', messages = [{{ role = 'user', content = 'x' }}] }}"
             ),
         ),
+        test(
+            "a list",
+            &format!(
+                "{said}model = 'gpt-4o'\nformat = 'raw'\nrequest = [{{ role = 1, content = [{{ type = 1, text = 'x' }}] }}]"
+            ),
+        ),
         test("a text", &format!("{said}request = '''{{\"model\": \"gpt-4o\", \"messages\": []}}'''")),
         test("what the user says", &format!("{said}model = 'gpt-4o'\ntext = 'x'")),
         test("a file", &format!("{said}file = 'requests/chat.json'")),
@@ -169,7 +175,8 @@ action = "block"
     std::fs::create_dir(tried.tests().join("requests")).unwrap();
     std::fs::write(tried.tests().join("requests/chat.json"), r#"{"model":"gpt-5","messages":[]}"#).unwrap();
     let grades: Vec<Grade> = tried.outcomes().iter().map(|outcome| outcome.grade).collect();
-    assert_eq!(grades, [Grade::Right, Grade::Right, Grade::Right, Grade::Right, Grade::Missing]);
+    let right = [Grade::Right; 5];
+    assert_eq!(grades, [&right[..], &[Grade::Missing]].concat());
 }
 
 #[test]
