@@ -129,7 +129,8 @@ fn permission_json(permission: &Permission, list: &str) -> serde_json::Value {
     }
 }
 
-/// Returns how VS Code's settings are read: JSON with comments and trailing commas, and strict in all else.
+/// Returns how VS Code's settings are read: JSON with comments and trailing commas. Control characters, line
+/// breaks among them, may stand in texts as they are; nothing else is taken that JSON has not.
 #[must_use]
 pub fn as_vscode_writes() -> ParseOptions {
     ParseOptions {
