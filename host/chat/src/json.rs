@@ -2,6 +2,7 @@
 //! in their own spelling.
 
 use std::fmt;
+use std::iter::once;
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -32,7 +33,7 @@ impl Json {
 
     /// Creates an object that says its kind first.
     pub(crate) fn of(kind: &'static str, members: Vec<(&'static str, Json)>) -> Json {
-        Json::Object([vec![("type", kind.into())], members].concat())
+        Json::Object(once(("type", kind.into())).chain(members).collect())
     }
 
     /// Returns the value on several lines, for people. Values from a file keep their own spelling.

@@ -2,7 +2,7 @@
 //! Italian and Portuguese.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
@@ -53,11 +53,17 @@ impl Cue {
     }
 
     fn words(self) -> &'static AhoCorasick {
-        static WORDS: LazyLock<[AhoCorasick; 4]> = LazyLock::new(|| {
-            let CueWords { phone, card, lock, person } = table(include_str!("../packs/cues.toml"));
-            [phone, card, lock, person].map(|words| automaton(&words))
-        });
-        &WORDS[self as usize]
+        static WORDS: LazyLock<CueWords> = LazyLock::new(|| table(include_str!("../packs/cues.toml")));
+        // Each is built when it is first asked for: most texts ask for few.
+        static AUTOMATA: [OnceLock<AhoCorasick>; 4] = [const { OnceLock::new() }; 4];
+        AUTOMATA[self as usize].get_or_init(|| {
+            automaton(match self {
+                Cue::Phone => &WORDS.phone,
+                Cue::Card => &WORDS.card,
+                Cue::Lock => &WORDS.lock,
+                Cue::Person => &WORDS.person,
+            })
+        })
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct WordLists {
     pub(crate) negated: WordList,
 }
 
-/// Words, of which case does not matter.
+/// Words. For [`WordList::has`] case does not matter.
 #[derive(Deserialize)]
 pub(crate) struct WordList(Vec<String>);
 

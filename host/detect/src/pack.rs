@@ -40,12 +40,14 @@ struct RawPack {
     detector: Vec<RawRow>,
 }
 
-/// What a pack says of a detector.
-#[derive(Debug, Default, Deserialize)]
+/// What a pack says of a detector. What is written alone for people and tests is no part of its `Debug`, and
+/// so not of its row's fingerprint.
+#[derive(Default, Deserialize, derive_more::Debug)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RawRow {
     id: String,
     label: String,
+    #[debug(skip)]
     pub(crate) description: String,
     pub(crate) confidence: Confidence,
     pub(crate) shape: Shape,
@@ -67,8 +69,10 @@ pub(crate) struct RawRow {
     pub(crate) checksum: bool,
     /// Placeholders count as matches too.
     pub(crate) placeholders: bool,
+    #[debug(skip)]
     #[serde(deserialize_with = "joined")]
     pub(crate) examples: Vec<String>,
+    #[debug(skip)]
     #[serde(deserialize_with = "joined")]
     pub(crate) counterexamples: Vec<String>,
 }
@@ -124,7 +128,7 @@ pub(crate) struct Row {
     raw: RawRow,
     pub(crate) id: DetectorId,
     pub(crate) label: Label,
-    /// A digest of all that its pack says of it.
+    /// A digest of all that its pack says of it and that findings depend on.
     pub(crate) fingerprint: [u8; 32],
     pub(crate) pattern: String,
     regex: OnceLock<Regex>,
@@ -315,5 +319,27 @@ fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
             Err("`names` belongs to shape \"assigned\"")
         }
         () => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_is_of_what_decides_and_of_nothing_else() {
+        let pack = "pack = 'p'\n[[detector]]\nid = 'one'\nlabel = 'ONE'\ndescription = 'Keys.'\nkeywords = ['key-']\n\
+                    regex = 'key-[0-9]+'\nexamples = [['key-1']]\ncounterexamples = [['key-a']]\n";
+        let fingerprint = |from: &str, to: &str| {
+            assert!(pack.contains(from));
+            parse("p.toml", &pack.replace(from, to)).unwrap()[0].fingerprint
+        };
+        let first = fingerprint("", "");
+        for (from, to) in [("Keys.", "Keys of tests."), ("key-1'", "key-2'"), ("key-a'", "key-b'")] {
+            assert_eq!(fingerprint(from, to), first, "{to}");
+        }
+        for (from, to) in [("[0-9]+", "[0-9]"), ("'key-']", "'key']"), ("ONE", "TWO"), ("'one'", "'two'")] {
+            assert_ne!(fingerprint(from, to), first, "{to}");
+        }
     }
 }

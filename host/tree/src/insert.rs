@@ -54,6 +54,11 @@ impl Inserted {
         Inserted { number, before, role, spelling, text: text.into(), pieces, author: author.clone() }
     }
 
+    /// Bytes of memory, about: its pieces have the text a second time.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Inserted>() + self.text.len() + self.pieces.memory()
+    }
+
     /// Its text.
     #[must_use]
     pub fn text(&self) -> LeafText<'_> {

@@ -127,10 +127,10 @@ impl Draft {
     fn validate_exchanges(&self) -> Result<(), Invalid> {
         let document = self.document();
         for together in exchange::exchanges(document) {
-            let gone = together.iter().filter(|node| self.deleted.contains(node)).count();
+            let gone = together.iter().filter(|(_, node)| self.deleted.contains(node)).count();
             if gone != 0 && gone != together.len() {
                 return Err(self.invalid(
-                    together[0],
+                    together[0].1,
                     "calls, their results and the reasoning before them must be sent together",
                 ));
             }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Deepest nesting that is kept, whatever is asked for.
-const DEEPEST: usize = 256;
+/// Deepest nesting that is kept, whatever is asked for: each level reads again what is below it.
+const DEEPEST: usize = 64;
 
 /// What is left of a value.
 pub(crate) struct ShortenLengths {

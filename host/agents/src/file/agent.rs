@@ -33,7 +33,7 @@ pub(super) fn read<'v>(
     at: &str,
     names: &mut BTreeSet<AgentName>,
     templates: &AgentTemplates<'v>,
-    notes: &mut Notes<'_>,
+    notes: &mut Notes,
 ) -> Option<Agent> {
     let Some(members) = FileMembers::of(value) else {
         return notes.wrong(value, at, "an object with an agent is expected");
@@ -64,15 +64,15 @@ pub(super) fn read<'v>(
 }
 
 /// The agent that is read.
-struct Of<'a, 'v, 't> {
+struct Of<'a, 'v> {
     value: &'v Value<'v>,
     members: FileMembers<'v>,
     template: Option<FileMembers<'v>>,
     at: &'a str,
-    notes: &'a mut Notes<'t>,
+    notes: &'a mut Notes,
 }
 
-impl<'v> Of<'_, 'v, '_> {
+impl<'v> Of<'_, 'v> {
     /// The template that the agent names.
     fn template(&mut self, templates: &AgentTemplates<'v>) -> Option<FileMembers<'v>> {
         let value = self.members.get("template")?;

@@ -72,7 +72,8 @@ impl Team {
     /// [`FileError`] with everything that is wrong.
     pub fn read(file: &str) -> Result<(Team, Vec<Warning>), FileError> {
         let text = file.strip_prefix('\u{feff}').unwrap_or(file);
-        let mut notes = Notes { text, problems: Vec::new(), warnings: Vec::new() };
+        let ends = text.match_indices('\n').map(|(at, _)| at).collect();
+        let mut notes = Notes { ends, problems: Vec::new(), warnings: Vec::new() };
         let collected = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
         let read = parse_to_ast(text, &collected, &as_vscode_writes());
         let team = match read.map(|read| read.value) {
@@ -128,7 +129,8 @@ fn permission_json(permission: &Permission, list: &str) -> serde_json::Value {
     }
 }
 
-/// Returns how VS Code's settings are read: JSON with comments and trailing commas, and strict in all else.
+/// Returns how VS Code's settings are read: JSON with comments and trailing commas. Control characters, line
+/// breaks among them, may stand in texts as they are; nothing else is taken that JSON has not.
 #[must_use]
 pub fn as_vscode_writes() -> ParseOptions {
     ParseOptions {
@@ -149,13 +151,14 @@ pub fn as_vscode_writes() -> ParseOptions {
 const START: Range = Range { start: 0, end: 0 };
 
 /// What was found while a file was read.
-struct Notes<'t> {
-    text: &'t str,
+struct Notes {
+    /// Where the lines of the file end, so that none is counted again for each fault.
+    ends: Vec<usize>,
     problems: Vec<Problem>,
     warnings: Vec<Warning>,
 }
 
-impl Notes<'_> {
+impl Notes {
     /// Notes what is wrong at a place, in whose stead nothing is read.
     fn wrong<T>(&mut self, place: &dyn Ranged, at: impl Into<String>, what: impl Into<String>) -> Option<T> {
         let problem = self.problem(place, at.into(), what.into());
@@ -169,8 +172,8 @@ impl Notes<'_> {
     }
 
     fn problem(&self, place: &dyn Ranged, pointer: String, what: String) -> Problem {
-        let before = &self.text.as_bytes()[..place.start()];
-        Problem { line: 1 + before.iter().filter(|byte| **byte == b'\n').count(), pointer, what }
+        let line = 1 + self.ends.partition_point(|&end| end < place.start());
+        Problem { line, pointer, what }
     }
 }
 
@@ -190,7 +193,7 @@ impl TeamForm<'_> {
     }
 }
 
-fn team(root: &Value<'_>, notes: &mut Notes<'_>) -> Option<Team> {
+fn team(root: &Value<'_>, notes: &mut Notes) -> Option<Team> {
     let Some(members) = FileMembers::of(root) else { return notes.wrong(root, "", "an object is expected") };
     let beside = members.get("leafgate");
     let settings = beside.map(|value| settings::read(value, notes)).unwrap_or_default();
@@ -203,7 +206,7 @@ fn team(root: &Value<'_>, notes: &mut Notes<'_>) -> Option<Team> {
     Some(Team { agents, entry, settings })
 }
 
-fn form<'v>(root: FileMembers<'v>, notes: &mut Notes<'_>) -> Option<TeamForm<'v>> {
+fn form<'v>(root: FileMembers<'v>, notes: &mut Notes) -> Option<TeamForm<'v>> {
     let (flat_entry, flat_agents) = ("copilotMultiAgent.entryAgent", "copilotMultiAgent.agents");
     let flat = root.get(flat_entry).or_else(|| root.get(flat_agents));
     let nested = root.get(SPACE);
@@ -241,7 +244,7 @@ fn form<'v>(root: FileMembers<'v>, notes: &mut Notes<'_>) -> Option<TeamForm<'v>
     Some(form)
 }
 
-fn agents(form: &TeamForm<'_>, templates: &AgentTemplates<'_>, notes: &mut Notes<'_>) -> Option<Vec<Agent>> {
+fn agents(form: &TeamForm<'_>, templates: &AgentTemplates<'_>, notes: &mut Notes) -> Option<Vec<Agent>> {
     let at = format!("{}/{}", form.at, form.agents);
     let Some(value) = form.members.get(form.agents) else {
         return notes.wrong(&START, at, "the member is missing: it lists the agents");
@@ -265,7 +268,7 @@ fn agents(form: &TeamForm<'_>, templates: &AgentTemplates<'_>, notes: &mut Notes
 }
 
 /// Finds the agent that conversations begin with; the first one where it is not there.
-fn entry(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) -> usize {
+fn entry(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) -> usize {
     let at = format!("{}/{}", form.at, form.entry);
     let value = form.members.get(form.entry);
     let place: &dyn Ranged = value.map_or(&START, |value| value);
@@ -282,7 +285,7 @@ fn entry(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) -> usize 
 }
 
 /// Says who may delegate by its targets, and not by its tools.
-fn idle_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) {
+fn idle_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
     for (index, agent) in agents.iter().enumerate() {
         let targets =
             |other: &Agent| other.name != agent.name && agent.delegation.allows(other.name.as_str());
@@ -298,7 +301,7 @@ fn idle_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) {
 }
 
 /// Lists of targets may name agents that are not there; they are left out.
-fn missing_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes<'_>) {
+fn missing_targets(form: &TeamForm<'_>, agents: &[Agent], notes: &mut Notes) {
     for (index, agent) in agents.iter().enumerate() {
         let Permission::Specific(names) = &agent.delegation else { continue };
         let is_there = |name: &String| agents.iter().any(|other| other.name.as_str() == name);

@@ -17,7 +17,7 @@ const ITERATIONS: RangeInclusive<u64> = 1..=1_000;
 const TIMEOUT_MS: RangeInclusive<u64> = 1_000..=3_600_000;
 
 /// Reads the settings, or notes all that is wrong with them.
-pub(super) fn read(value: &Value<'_>, notes: &mut Notes<'_>) -> TeamSettings {
+pub(super) fn read(value: &Value<'_>, notes: &mut Notes) -> TeamSettings {
     let mut settings = TeamSettings::default();
     let Some(members) = FileMembers::of(value) else {
         notes.wrong::<()>(value, "/leafgate", "an object is expected");

@@ -12,7 +12,7 @@ pub(super) struct AgentTemplates<'v>(Vec<(&'v str, FileMembers<'v>)>);
 
 impl<'v> AgentTemplates<'v> {
     /// Reads the templates beside a team, or notes all that is wrong with them.
-    pub(super) fn read(beside: &'v Value<'v>, notes: &mut Notes<'_>) -> Self {
+    pub(super) fn read(beside: &'v Value<'v>, notes: &mut Notes) -> Self {
         let mut templates = Vec::new();
         let Some(value) = FileMembers::of(beside).and_then(|members| members.get("templates")) else {
             return AgentTemplates(templates);

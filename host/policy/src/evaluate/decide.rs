@@ -117,7 +117,7 @@ impl Run<'_> {
                 FactsOf::Leaf(_) => None,
                 FactsOf::Inserted(number) => self.draft.inserted_at(number).map_or(Ok(None), |inserted| {
                     let applies = self.applies_to_inserted(index, inserted)?;
-                    Ok(applies.then(|| Match::Inserted(inserted.before)))
+                    Ok(applies.then_some(Match::Inserted(inserted.before)))
                 })?,
             };
             if let Some(at) = at {

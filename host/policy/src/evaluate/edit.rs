@@ -281,11 +281,15 @@ impl<'p> Run<'p> {
                 self.skip(index, Some(node), EditError::NotDeletable)?;
                 continue;
             };
-            if spares_history && self.document.section(section).node_type == NodeType::Message {
+            let of = self.document.section(section);
+            let is_message = of.node_type == NodeType::Message;
+            if spares_history && is_message {
                 self.leave_undone(index, Some(node), "history");
                 continue;
             }
-            if seen.insert(section.index()) && !self.draft.is_deleted(node) {
+            // The messages of an exchange go together or stay together, so one of them asks for all.
+            let asked = of.exchange.filter(|_| is_message).ok_or(section);
+            if seen.insert(asked) && !self.draft.is_deleted(node) {
                 made += self.change(index, &author, Some(node), Change::Delete(section))?;
             }
         }

@@ -212,6 +212,25 @@ fn a_pin_keeps_its_message_from_being_deleted() {
 }
 
 #[test]
+fn an_exchange_that_may_not_go_is_asked_once_for_all_its_messages() {
+    let result = |id: String| json!({"type": "tool_result", "tool_use_id": id, "content": "rows"});
+    let calls = (0..9).map(|at| json!({"type": "tool_use", "id": at.to_string(), "name": "f", "input": {}}));
+    let mut messages = vec![
+        json!({"role": "user", "content": "count"}),
+        json!({"role": "assistant", "content": calls.collect::<Vec<_>>()}),
+    ];
+    messages.extend((0..9).map(|at| json!({"role": "user", "content": [result(at.to_string())]})));
+    let body = json!({"model": "m", "max_tokens": 1, "messages": messages}).to_string();
+    let rules = "[[rule]]\nid = 'drop'\nmatch = { kind = 'tool-result' }\naction = 'delete'\n".to_owned()
+        + "[[rule]]\nid = 'keep'\nmatch = { path = 'messages[10]' }\naction = 'pin'\n";
+    let evaluation =
+        policy(&rules).evaluate(parse(&body, Format::AnthropicMessages), &Context::default(), &vault());
+    assert_eq!(evaluation.draft.render(), body);
+    let report = &evaluation.report.rules[0];
+    assert_eq!((report.matched, report.skipped["pinned"]), (9, 1));
+}
+
+#[test]
 fn a_request_that_the_api_would_refuse_is_held_and_not_sent() {
     let rules = "[[rule]]\nid = 'all'\nmatch = { section = 'user' }\naction = 'delete'";
     let evaluation = evaluate(&policy(rules), &chat("hello"));

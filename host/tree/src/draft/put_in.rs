@@ -62,7 +62,7 @@ impl Added {
     /// Bytes of memory, about.
     pub(super) fn memory(&self) -> usize {
         match self {
-            Added::Message(message) => size_of::<Inserted>() + message.text.len(),
+            Added::Message(message) => message.memory(),
             Added::Option(option) => option.memory(),
         }
     }

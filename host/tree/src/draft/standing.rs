@@ -17,7 +17,8 @@ impl Draft {
         let mut states: BTreeMap<Switched, usize> = BTreeMap::new();
         let mut stands = |edit: &Edit| {
             let steps = edit.switches.iter().rev();
-            steps.fold(false, |stands, &step| self.stands(edit, step, &mut states) || stands)
+            // All of them are passed, whichever stands.
+            steps.filter(|&&step| self.stands(edit, step, &mut states)).count() > 0
         };
         let mut standing: Vec<&Edit> = self.journal.done.iter().rev().filter(|edit| stands(edit)).collect();
         standing.reverse();

@@ -16,17 +16,19 @@ impl ExchangeGroups {
     }
 
     /// Returns the messages of one exchange.
-    pub(crate) fn of(&self, number: u32) -> Vec<NodeId> {
-        let first = self.0.partition_point(|(one, _)| *one < number);
-        let group = self.0[first..].iter().take_while(|(one, _)| *one == number);
-        group.map(|(_, message)| *message).collect()
+    pub(crate) fn of(&self, number: u32) -> &[(u32, NodeId)] {
+        let from = &self.0[self.0.partition_point(|(one, _)| *one < number)..];
+        from.chunk_by(same).next().filter(|group| group[0].0 == number).unwrap_or_default()
     }
 
     /// Returns the messages of each exchange.
-    pub(crate) fn all(&self) -> impl Iterator<Item = Vec<NodeId>> {
-        let groups = self.0.chunk_by(|(one, _), (other, _)| one == other);
-        groups.map(|group| group.iter().map(|(_, message)| *message).collect())
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[(u32, NodeId)]> {
+        self.0.chunk_by(same)
     }
+}
+
+fn same((one, _): &(u32, NodeId), (other, _): &(u32, NodeId)) -> bool {
+    one == other
 }
 
 #[cfg(test)]
@@ -38,7 +40,8 @@ mod tests {
         let said = [(2, 10), (0, 11), (2, 12), (u32::MAX, 13), (0, 14), (5, 15)];
         let said = said.map(|(number, node)| (number, NodeId::from_index(node)));
         let exchanges = ExchangeGroups::new(said.into_iter());
-        let indices = |nodes: Vec<NodeId>| nodes.into_iter().map(NodeId::index).collect::<Vec<_>>();
+        let indices =
+            |group: &[(u32, NodeId)]| group.iter().map(|(_, node)| node.index()).collect::<Vec<_>>();
         let all: Vec<_> = exchanges.all().map(indices).collect();
         assert_eq!(all, [vec![11, 14], vec![10, 12], vec![15], vec![13]]);
         for (number, of) in

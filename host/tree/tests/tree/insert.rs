@@ -265,6 +265,14 @@ fn the_latest_user_message_is_one_in_which_the_user_speaks() {
     assert_eq!(latest(r#"{"messages":[]}"#, Format::OpenaiChat), None);
 }
 
+#[test]
+fn memory_counts_a_text_and_the_pieces_that_have_it_again() {
+    let mut draft = chat(r#"{"messages":[{"role":"user","content":"q"}]}"#);
+    let (before, text) = (draft.memory(), "long ".repeat(1000));
+    insert(&mut draft, "/messages/0", &text).unwrap();
+    assert!(draft.memory() >= before + 2 * text.len());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
