@@ -1,6 +1,7 @@
 //! The events of streams that are written.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 pub struct StreamEvent {
     /// Whether it bears its type as its name too.
     is_named: bool,
-    /// What it carries; `None` for the word that ends a stream of chat completions.
-    pub(crate) data: Option<Value>,
+    /// What it carries; `None` for the word that ends a stream of chat completions. A copy of the event shares it.
+    pub(crate) data: Option<Arc<Value>>,
 }
 
 impl StreamEvent {
@@ -20,12 +21,17 @@ impl StreamEvent {
 
     /// An event that bears its type in its data alone.
     pub(crate) fn plain(data: Value) -> StreamEvent {
-        StreamEvent { is_named: false, data: Some(data) }
+        StreamEvent { is_named: false, data: Some(Arc::new(data)) }
     }
 
     /// An event that bears its type twice: as its name, and in its data.
     pub(crate) fn typed(data: Value) -> StreamEvent {
-        StreamEvent { is_named: true, data: Some(data) }
+        StreamEvent { is_named: true, data: Some(Arc::new(data)) }
+    }
+
+    /// What it carries, to be changed in this event alone: it is copied only where another event has it still.
+    pub(crate) fn data_mut(&mut self) -> Option<&mut Value> {
+        self.data.as_mut().map(Arc::make_mut)
     }
 }
 

@@ -40,8 +40,8 @@
 //! Where things are: `hearing` cuts a stream into events, `reading` reads their JSON strictly, the
 //! `said` of each API names texts and calls, and `account` is the one place that says what is odd.
 //! `respell` stands before them where what is odd in its spelling alone may pass.
-//! `answer` is one that is there as a whole, and `calls` changes one that somebody decides about. An API is a module of
-//! `apis`.
+//! `answer` is one that is there as a whole, `calls` changes one that somebody decides about, and `event` is an event of a
+//! stream that is written. An API is a module of `apis`.
 
 mod account;
 mod answer;

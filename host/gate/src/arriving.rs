@@ -147,7 +147,8 @@ impl Body for RecordedBody {
             Poll::Pending => this.read(),
             Poll::Ready(Some(Ok(frame))) => {
                 frame.data_ref().into_iter().for_each(|data| this.take(data));
-                if this.body.is_end_stream() {
+                // Nobody polls behind trailers.
+                if frame.is_trailers() || this.body.is_end_stream() {
                     this.end(true);
                 }
             }

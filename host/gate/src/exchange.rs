@@ -17,7 +17,8 @@ pub(crate) struct Exchange {
     pub(crate) shared: Arc<Shared>,
     /// Where it goes.
     pub(crate) lane: Arc<Lane>,
-    /// The head that came.
+    /// The head that was judged first: the one that came, or, of an adapted request, the adapted one. Where a rule
+    /// sends the request elsewhere, it stays beside the head that leaves.
     pub(crate) client: Arc<request::Parts>,
     /// The head that leaves.
     pub(crate) parts: Arc<request::Parts>,

@@ -372,12 +372,16 @@ impl Body for CountedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
         let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => self.request_log.answered += frame.data_ref().map_or(0, Bytes::len),
+        let is_last = match &frame {
+            Some(Ok(frame)) => {
+                self.request_log.answered += frame.data_ref().map_or(0, Bytes::len);
+                // Nobody polls behind them.
+                frame.is_trailers()
+            }
             Some(Err(_)) => return Poll::Ready(frame),
-            None => {}
-        }
-        self.request_log.complete = self.body.is_end_stream() || frame.is_none();
+            None => true,
+        };
+        self.request_log.complete = is_last || self.body.is_end_stream();
         Poll::Ready(frame)
     }
 

@@ -170,6 +170,11 @@ pub struct RedactionLine {
     pub last: i64,
 }
 
+/// Returns what the requests of a conversation, the first parameter, have; or all. Each form has an index.
+fn of(session: Option<&String>) -> &'static str {
+    if session.is_some() { "session = ?1" } else { "?1 IS NULL" }
+}
+
 impl Log {
     /// Returns requests, the newest first: those before `before`, where one is given, and at most
     /// `most`.
@@ -183,18 +188,18 @@ impl Log {
         most: usize,
     ) -> Result<Vec<RequestLine>, LogError> {
         let session = self.session(filter)?;
-        // Each has an index.
-        let of = if session.is_some() { "session = ?4" } else { "?4 IS NULL" };
+        let of = of(session.as_ref());
         let query =
-            format!("SELECT * FROM request WHERE {of} AND id < ?1 AND id >= ?2 ORDER BY id DESC LIMIT ?3");
+            format!("SELECT * FROM request WHERE {of} AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
         let before = before.unwrap_or(i64::MAX);
-        self.rows(&query, params![before, self.first_since(filter)?, most, session], RequestLine::read)
+        self.rows(&query, params![session, before, self.first_since(filter)?, most], RequestLine::read)
     }
 
     /// Returns the numbers of requests, the oldest first.
     pub(crate) fn numbers(&self, filter: &Filter) -> Result<Vec<i64>, LogError> {
-        let query = "SELECT id FROM request WHERE id >= ?1 AND (?2 IS NULL OR session = ?2) ORDER BY id";
-        self.rows(query, params![self.first_since(filter)?, self.session(filter)?], |row| row.get(0))
+        let session = self.session(filter)?;
+        let query = format!("SELECT id FROM request WHERE {} AND id >= ?2 ORDER BY id", of(session.as_ref()));
+        self.rows(&query, params![session, self.first_since(filter)?], |row| row.get(0))
     }
 
     /// Returns the requests behind one, the oldest first.
@@ -234,10 +239,13 @@ impl Log {
     /// # Errors
     /// When the log cannot be read.
     pub fn count(&self, filter: &Filter) -> Result<(i64, i64), LogError> {
-        let query = "SELECT count(*), coalesce(sum(verdict <> 'forwarded'), 0) FROM request
-             WHERE id >= ?1 AND (?2 IS NULL OR session = ?2)";
-        let params = params![self.first_since(filter)?, self.session(filter)?];
-        Ok(self.database.prepare_cached(query)?.query_row(params, |row| Ok((row.get(0)?, row.get(1)?)))?)
+        let session = self.session(filter)?;
+        let query = format!(
+            "SELECT count(*), coalesce(sum(verdict <> 'forwarded'), 0) FROM request WHERE {} AND id >= ?2",
+            of(session.as_ref())
+        );
+        let params = params![session, self.first_since(filter)?];
+        Ok(self.database.prepare_cached(&query)?.query_row(params, |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
     /// Returns the whole key of a conversation by its beginning, or by the beginning that lists show,

@@ -11,7 +11,6 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use bytes::Bytes;
 use leafgate_detect::{Engine, Finding, Input, replaced, views};
 use leafgate_policy::Policy;
 use leafgate_tree::display_mask;
@@ -168,12 +167,12 @@ impl<'m> MaskWalk<'m> {
     }
 
     fn string(&mut self, spelled: &[u8], is_key: bool) {
+        // What stands behind a key that is not read is not named by the one before.
+        if is_key && let Some(Open::Object { key }) = self.open.last_mut() {
+            key.clear();
+        }
         if spelled.len() > LONG {
-            let length = length_of(spelled);
-            if is_key && let Some(Open::Object { key }) = self.open.last_mut() {
-                key.clear();
-            }
-            return self.write(&length);
+            return self.write(&length_of(spelled));
         }
         let Some(text) = decoded(spelled) else { return self.write(UNREADABLE) };
         if is_key {
@@ -248,13 +247,34 @@ fn is_key(rest: &[u8], open: Option<&Open>) -> bool {
         && rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 
-/// Returns the text of a string with its quotes. Lone surrogates, which no text has, are replaced.
+/// Returns the text of a string with its quotes. Models write line breaks as they are, which stay; lone surrogates
+/// and what else is no UTF-8 are replaced.
 fn decoded(spelled: &[u8]) -> Option<String> {
     let lossy = || {
-        let document = leafgate_answer::parse(Bytes::copy_from_slice(spelled)).ok()?;
-        Some(document.leaf(document.root())?.text().into_cow().into_owned())
+        let LossyBytes(bytes) = serde_json::from_slice(spelled).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     serde_json::from_slice(spelled).ok().or_else(lossy)
+}
+
+/// The bytes of a JSON string: for bytes serde_json takes raw control characters and any byte, and gives lone
+/// surrogates as three bytes that are no UTF-8.
+struct LossyBytes(Vec<u8>);
+
+impl<'de> serde::Deserialize<'de> for LossyBytes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = LossyBytes;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<LossyBytes, E> {
+                Ok(LossyBytes(bytes.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
 }
 
 /// What stands for a text that is too long.
@@ -364,6 +384,26 @@ mod tests {
             let shown = String::from_utf8(shown).unwrap();
             assert!(!shown.contains(&secret), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_stands_in_a_string_beside_what_no_text_has_is_masked_and_found() {
+        let secret = secret();
+        for odd in [&b"\n"[..], b"\t", b"\xff", b"\\ud800"] {
+            let body =
+                [b"{\"a\": \"before ", odd, format!(" {secret} ").as_bytes(), odd, b" behind\"}"].concat();
+            let Masked { json, words } = masker().json(None, Within::Start, &body);
+            let shown = String::from_utf8(json).unwrap();
+            assert!(!shown.contains(&secret) && !words.contains(&secret), "{shown}");
+            assert!(words.contains("before") && words.contains("behind"), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_value_behind_a_key_that_cannot_be_read_is_not_named_by_the_key_before() {
+        let body = br#"{"password": "", "\x": "hunter2hunter2"}"#;
+        let Masked { json, .. } = masker().json(None, Within::Start, body);
+        assert_eq!(String::from_utf8(json).unwrap(), r#"{"password": "", "‹UNREADABLE›": "hunter2hunter2"}"#);
     }
 
     #[test]

@@ -73,14 +73,13 @@ impl StoreState {
 
     /// Notes why nothing can be written, or that it can be again.
     pub(crate) fn fails(&self, why: Option<String>) {
-        let mut status = self.get();
-        if status.failing.is_some() != why.is_some() {
-            match &why {
-                Some(why) => tracing::warn!(target: "leafgate::store", why, "the log cannot be written"),
-                None => tracing::info!(target: "leafgate::store", "the log is written again"),
-            }
+        // Requests need the status: nobody keeps it while a line is logged.
+        let before = std::mem::replace(&mut self.get().failing, why.clone());
+        match (before, why) {
+            (None, Some(why)) => tracing::warn!(target: "leafgate::store", why, "the log cannot be written"),
+            (Some(_), None) => tracing::info!(target: "leafgate::store", "the log is written again"),
+            (None, None) | (Some(_), Some(_)) => {}
         }
-        status.failing = why;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Gemini Code Assist: an answer of Gemini as the member `response`, and beside it what the service
 //! says of itself.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::gemini::{self, ContentReader, GeminiAnswers};
@@ -68,7 +70,7 @@ impl AnswerWire for CodeAssistAnswers {
         let pieces = GeminiAnswers.events(whole.get(RESPONSE)?.as_object()?, usage)?;
         let wrapped = pieces.into_iter().map(|piece| {
             let mut event = whole.clone();
-            event.insert(RESPONSE.to_owned(), piece.data?);
+            event.insert(RESPONSE.to_owned(), Arc::unwrap_or_clone(piece.data?));
             Some(StreamEvent::plain(Value::Object(event)))
         });
         wrapped.collect()

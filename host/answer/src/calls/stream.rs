@@ -230,8 +230,8 @@ fn filtered(
     mut is_left: impl FnMut(&mut Value) -> bool,
     mut sequence: Option<u64>,
 ) -> Vec<StreamEvent> {
-    left.retain_mut(|event| event.data.as_mut().is_none_or(&mut is_left));
-    for data in left.iter_mut().filter_map(|event| event.data.as_mut()) {
+    left.retain_mut(|event| event.data_mut().is_none_or(&mut is_left));
+    for data in left.iter_mut().filter_map(StreamEvent::data_mut) {
         if let Some(sequence) = &mut sequence {
             *sequence += 1;
             data["sequence_number"] = (*sequence).into();

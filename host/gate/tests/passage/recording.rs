@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use leafgate_gate::{GateConfig, NamedUpstream, UpstreamConfig};
 use leafgate_record::{AnswerPart, Both};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::kit::{
     EMAIL, REDACT_EMAIL, Upstream, behind, chat, email_token, gate, gate_of, json_answer, once, post, says,
 };
+use crate::logs::{logged, record};
 use crate::recorder::{Kept, Says};
 
 // S0-115
@@ -42,6 +45,33 @@ async fn a_recorder_is_told_what_came_what_left_and_what_was_answered() {
     };
     assert_eq!(answer.reply.content.expose(), email_token());
     assert_eq!(upstream.only().headers["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_with_trailers_is_complete() {
+    record();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut stream, _) = socket.accept().await.unwrap();
+        let mut came = Vec::new();
+        while !came.ends_with(b"}") {
+            assert_ne!(stream.read_buf(&mut came).await.unwrap(), 0, "the request ends with its body");
+        }
+        let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n\
+                      2\r\n{}\r\n0\r\nx-sum: 1\r\n\r\n";
+        stream.write_all(answer.as_bytes()).await.unwrap();
+    });
+    let gate = gate(REDACT_EMAIL, &url).await;
+    let kept = Kept::of(&gate.gate);
+    once(&gate, post("/v1/with-trailers", says("hello"))).await;
+    let is_end = |(_, part): &(_, AnswerPart)| matches!(part, AnswerPart::End { .. });
+    kept.until(|kept| kept.answers.lock().unwrap().iter().any(is_end)).await;
+    let answers = kept.answers.lock().unwrap();
+    assert!(matches!(answers.last(), Some((_, AnswerPart::End { complete: true, .. }))), "{answers:?}");
+    let log = logged();
+    let line = log.lines().find(|line| line.contains("path=/v1/with-trailers")).unwrap();
+    assert!(line.contains("complete=true"), "{line}");
 }
 
 #[tokio::test]
