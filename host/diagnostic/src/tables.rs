@@ -191,34 +191,12 @@ impl TableReader<'_, '_> {
             }
             (Type::WordMatch(words), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
-                let keys = word_match(words);
-                self.unknown(table, &keys, hint);
-                self.may_be_left_out = true;
-                for key in &keys {
-                    // A wrong word is one of the field, whichever of its lists has it.
-                    let of = if matches!(key.takes, Type::Words(_)) { name } else { key.name };
-                    if table.get_mut(key.name).is_some_and(|value| !self.keeps(of, key.takes, None, value)) {
-                        table.remove(key.name);
-                    }
-                }
-                self.may_be_left_out = false;
+                self.words(name, words, hint, table);
                 was_empty || !table.is_empty()
             }
             (Type::Named | Type::Texted | Type::Tables(..), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
-                let of_name = takes.of_items();
-                let all = std::mem::take(table).into_iter();
-                *table = all
-                    .filter_map(|(key, mut value)| {
-                        let is_kept = self.keeps(key.get_ref(), of_name, hint, &mut value);
-                        if !is_kept && matches!(takes, Type::Tables(..)) {
-                            // Whoever asks for this name need not be told that there is none.
-                            *value.get_mut() = DeValue::Table(DeTable::new());
-                            return Some((key, value));
-                        }
-                        is_kept.then_some((key, value))
-                    })
-                    .collect();
+                self.named(takes, hint, table);
                 was_empty || !table.is_empty()
             }
             (_, value) => wrong(name, takes, value, self.may_be_left_out).is_none_or(|(message, own)| {
@@ -230,6 +208,35 @@ impl TableReader<'_, '_> {
                 self.complaints.error(span, message, hint.filter(|_| !is_quoted).map_or(own, str::to_owned));
                 false
             }),
+        }
+    }
+
+    /// Takes what is wrong out of a table that says what the text of a field may be.
+    fn words(&mut self, name: &str, words: Option<WordList>, hint: Option<&str>, table: &mut DeTable<'_>) {
+        let keys = word_match(words);
+        self.unknown(table, &keys, hint);
+        self.may_be_left_out = true;
+        for key in &keys {
+            // A wrong word is one of the field, whichever of its lists has it.
+            let of = if matches!(key.takes, Type::Words(_)) { name } else { key.name };
+            if table.get_mut(key.name).is_some_and(|value| !self.keeps(of, key.takes, None, value)) {
+                table.remove(key.name);
+            }
+        }
+        self.may_be_left_out = false;
+    }
+
+    /// Takes what is wrong out of a table of any names. A table under a name stays, empty: whoever asks for it need not be told that
+    /// there is none.
+    fn named(&mut self, takes: Type, hint: Option<&str>, table: &mut DeTable<'_>) {
+        for (key, mut value) in std::mem::take(table) {
+            if !self.keeps(key.get_ref(), takes.of_items(), hint, &mut value) {
+                if !matches!(takes, Type::Tables(..)) {
+                    continue;
+                }
+                *value.get_mut() = DeValue::Table(DeTable::new());
+            }
+            table.insert(key, value);
         }
     }
 }
