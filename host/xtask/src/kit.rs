@@ -15,7 +15,8 @@ pub(crate) fn build() -> Result<()> {
 }
 
 /// Runs a build, and one of a plugin in what that leaves idle: each ends with a long chain of crates, and so the two chains overlap.
-/// What all plugins stand on is there afterwards. Where it cannot be built, the kit says so: it builds all of them, next.
+/// What all plugins stand on is there afterwards. Where it cannot be built, the kit says so: it builds plugins next.
+/// Compilers of a cargo that is killed end by themselves.
 pub(crate) fn build_beside_plugins(build: &mut Command) -> Result<()> {
     let mut plugin = cargo();
     plugin.args(["build", "--quiet", "--profile", "plugin", "--target", "wasm32-unknown-unknown"]);

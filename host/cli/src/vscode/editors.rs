@@ -104,15 +104,17 @@ impl EditorFile {
 const OF_MACOS: &str = "Library/Application Support";
 
 impl EditorBase {
-    /// Returns the folders that it may be, as variables of the environment say.
-    fn folders(self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> impl Iterator<Item = PathBuf> {
-        let (of_user, elsewhere) = match self {
-            Config => (home::of_user(variable, "XDG_CONFIG_HOME", ".config"), Some(OF_MACOS)),
-            Data => (home::of_user(variable, "XDG_DATA_HOME", ".local/share"), Some(OF_MACOS)),
-            Home => (variable("HOME"), None),
-        };
-        let elsewhere = elsewhere.and_then(|folder| Some(variable("HOME")?.join(folder)));
-        of_user.into_iter().chain(elsewhere)
+    /// Returns the folder that it is, as variables of the environment say.
+    fn folder(self, is_macos: bool, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+        match self {
+            Config if is_macos => Some(variable("HOME")?.join(OF_MACOS)),
+            Config => home::of_user(variable, "XDG_CONFIG_HOME", ".config"),
+            Data => {
+                let in_home = if is_macos { OF_MACOS } else { ".local/share" };
+                home::of_user(variable, "XDG_DATA_HOME", in_home)
+            }
+            Home => variable("HOME"),
+        }
     }
 }
 
@@ -123,10 +125,9 @@ impl Edition {
     }
 
     /// Returns the folders where its settings may lie, whether they are there or not.
-    fn folders(self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
-        let places = self.places.iter();
-        let folders =
-            places.flat_map(|(base, place)| base.folders(variable).map(move |folder| folder.join(place)));
+    fn folders(self, is_macos: bool, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
+        let folder = |&(base, place): &(EditorBase, &str)| Some(base.folder(is_macos, variable)?.join(place));
+        let folders = self.places.iter().filter_map(folder);
         folders.map(|folder| SettingsFolder { editor: self.name.to_owned(), folder }).collect()
     }
 }
@@ -134,7 +135,7 @@ impl Edition {
 /// Returns the folders of settings that are there, of one edition or of all.
 pub(crate) fn installed(only: Option<Edition>) -> Vec<SettingsFolder> {
     let editions = EDITIONS.into_iter().filter(|edition| only.is_none_or(|only| only == *edition));
-    let folders = editions.flat_map(|edition| edition.folders(&home::variable));
+    let folders = editions.flat_map(|edition| edition.folders(cfg!(target_os = "macos"), &home::variable));
     folders.filter(|folder| folder.folder.is_dir()).collect()
 }
 
@@ -187,13 +188,13 @@ mod tests {
 
     #[test]
     fn each_system_keeps_settings_in_its_places() {
-        let folders = |set: &[(&str, &str)]| {
+        let folders = |is_macos, set: &[(&str, &str)]| {
             let variable =
                 |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(&variable));
+            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(is_macos, &variable));
             all.map(|folder| folder.folder.display().to_string()).collect::<Vec<_>>()
         };
-        let there = folders(&[("HOME", "/h")]);
+        let linux = folders(false, &[("HOME", "/h")]);
         for place in [
             "/h/.config/Code/User",
             "/h/.config/Code - Insiders/User",
@@ -201,14 +202,22 @@ mod tests {
             "/h/.local/share/code-server/User",
             "/h/.vscode-server/data/Machine",
             "/h/.var/app/com.visualstudio.code/config/Code/User",
-            "/h/Library/Application Support/Code/User",
         ] {
-            assert!(there.iter().any(|folder| folder == place), "{place}");
+            assert!(linux.iter().any(|folder| folder == place), "{place}");
         }
-        let named = folders(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "d")]);
+        let macos = folders(true, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c")]);
+        for place in
+            ["/h/Library/Application Support/Code/User", "/h/Library/Application Support/code-server/User"]
+        {
+            assert!(macos.iter().any(|folder| folder == place), "{place}");
+        }
+        assert_eq!(linux.len(), macos.len(), "each base is one folder");
+        let named = folders(false, &[("HOME", "/h"), ("XDG_CONFIG_HOME", "/c"), ("XDG_DATA_HOME", "d")]);
         assert!(named.contains(&"/c/Code/User".to_owned()), "{named:?}");
         assert!(named.contains(&"/h/.local/share/code-server/User".to_owned()), "a relative one is ignored");
-        assert_eq!(folders(&[]), Vec::<String>::new());
+        for is_macos in [false, true] {
+            assert_eq!(folders(is_macos, &[]), Vec::<String>::new());
+        }
     }
 
     #[test]
