@@ -444,7 +444,11 @@ impl Screen {
     /// Opens what is chosen in the outside editor: a body or what agents asked to be read, a text to be edited.
     fn edit_outside(&mut self) {
         let read = match &self.place().view {
-            PageView::Payload => self.model.payload.as_ref().map(|payload| payload.body.clone()),
+            PageView::Payload => match &self.model.payload {
+                Some(payload) => Some(payload.body.clone()),
+                // It has not come, and why not is said.
+                None => return,
+            },
             PageView::Agents => self.model.subagents.as_ref().map(|listed| {
                 let rows = rows::subagent_rows(listed, usize::MAX);
                 ShownText::new(rows.iter().map(|row| row.text() + "\n").collect::<String>())
