@@ -13,6 +13,7 @@ use http::Request;
 use http_body_util::Full;
 use leafgate_admin::Status;
 use leafgate_admin::shown_url;
+use leafgate_config::Settings;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
@@ -24,7 +25,8 @@ use crate::exit::Exit;
 use crate::mode::unguarded;
 use crate::options::one_of;
 use crate::print::{Printer, Style};
-use crate::{exchange, runtime, settings, vscode};
+use crate::stop::Stop;
+use crate::{exchange, managed, runtime, settings, vscode};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -69,9 +71,10 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let runtime = Runtime::new()?;
     let mut findings = gates(&runtime)?;
     findings.extend(settings());
+    let stop = runtime.block_on(async { Stop::on_signals() })?;
     let is_asked = |client: &&KnownClient| args.client.is_none_or(|asked| asked.name == client.name);
     for &known in CLIENTS.iter().filter(is_asked) {
-        findings.extend(client(known, args.client.is_some(), &runtime)?);
+        findings.extend(client(known, args.client.is_some(), &runtime, &stop)?);
     }
     if args.client.is_none() {
         findings.extend(editors()?);
@@ -177,7 +180,7 @@ fn reached(at: &str, upstream: &str, policy: &str, status: &Status) -> ClientFin
     ClientFinding::new(at, state, format!("it reaches {upstream}{looks}"))
 }
 
-/// Says that gates which start now would look at nothing, as that of each trial does.
+/// Says that gates which start now would look at nothing. That of a trial is switched on.
 fn settings() -> Option<ClientFinding> {
     let settings = match settings::of_user() {
         Ok(settings) => settings,
@@ -213,7 +216,12 @@ fn editors() -> anyhow::Result<Option<ClientFinding>> {
 }
 
 /// Tries a client.
-fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Result<Vec<ClientFinding>> {
+fn client(
+    known: KnownClient,
+    was_named: bool,
+    runtime: &Runtime,
+    stop: &Stop,
+) -> anyhow::Result<Vec<ClientFinding>> {
     let name = known.name;
     let Some(version) = trial::version(known) else {
         let state = if was_named { FindingState::Problem } else { FindingState::Note };
@@ -223,7 +231,13 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
             false => finding,
         }]);
     };
-    let mut folder = TrialFolder::make()?;
+    if let Some(key) = hindrance() {
+        let text = format!(
+            "{version} is not tried: the operator of this machine enforces `{key} = false`, so no log would say what it asks"
+        );
+        return Ok(vec![ClientFinding::new(name, FindingState::Note, text)]);
+    }
+    let mut folder = TrialFolder::make(stop)?;
     let mut run = |question| {
         let history = ClientHistory::of(known);
         let trial = runtime.block_on(folder.run(known, question));
@@ -236,6 +250,15 @@ fn client(known: KnownClient, was_named: bool, runtime: &Runtime) -> anyhow::Res
         findings.push(steadiness(name, one, other));
     }
     Ok(findings)
+}
+
+/// Returns the setting of a trial that the operator of the machine enforces otherwise.
+fn hindrance() -> Option<&'static str> {
+    // What cannot be used of the operator's is told with the settings.
+    let managed = managed::find().ok()??;
+    let settings = Settings::of([managed.settings]);
+    let is_off = |key: &&str| managed.policy.is_enforced && settings.switch(key) == Some(false);
+    trial::SWITCHED_ON.into_iter().find(is_off)
 }
 
 fn arrived(name: &str, version: &str, trial: &DoctorTrial) -> ClientFinding {
@@ -261,11 +284,11 @@ fn arrived(name: &str, version: &str, trial: &DoctorTrial) -> ClientFinding {
 fn steadiness(name: &str, one: &[u8], other: &[u8]) -> ClientFinding {
     let changing = trial::changing(one, other);
     if changing.is_empty() {
-        return ClientFinding::new(
-            name,
-            FindingState::Good,
-            "two runs begin with the same prompt: caches hold",
-        );
+        let (state, end) = match [one, other].into_iter().any(trial::is_masked) {
+            true => (FindingState::Note, ", but for values that the log masks, which are not compared"),
+            false => (FindingState::Good, ": caches hold"),
+        };
+        return ClientFinding::new(name, state, format!("two runs begin with the same prompt{end}"));
     }
     let text = format!("differs from run to run within the prompt: {}", changing.join(", "));
     let finding = ClientFinding::new(name, FindingState::Warning, text);
@@ -321,10 +344,12 @@ mod tests {
         assert_eq!(found.state, FindingState::Warning);
         assert!(found.text.ends_with("/system/0/text") && !found.text.contains("quoted"), "{}", found.text);
         assert!(found.hint.unwrap().contains("billing header"));
-        let same = body("steady", "1");
-        assert_eq!(
-            steadiness("claude", same.as_bytes(), body("steady", "2").as_bytes()).state,
-            FindingState::Good
-        );
+        let found = |line, [one, other]: [&str; 2]| {
+            steadiness("claude", body(line, one).as_bytes(), body(line, other).as_bytes())
+        };
+        assert_eq!(found("steady", ["1", "‹USER›"]).state, FindingState::Good);
+        let masked = found("from ‹IP›", ["1", "2"]);
+        assert_eq!(masked.state, FindingState::Note);
+        assert!(masked.text.ends_with("which are not compared"), "{}", masked.text);
     }
 }

@@ -4,20 +4,26 @@
 //! trials alone: one for all, so that a value which is redacted reads the same in each.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use bytes::Bytes;
 use leafgate_store::{Log, LogError};
 use leafgate_tree::{Document, Format, Limits};
+use tokio::io::AsyncReadExt as _;
 
 use crate::client::KnownClient;
+use crate::stop::Stop;
 use crate::{home, log, private};
 
 /// How long a client may take for one short answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the gate of a trial must have, whatever the user's settings say.
+pub(super) const SWITCHED_ON: [&str; 2] = ["enabled", "store.enabled"];
 
 /// More requests than a client makes for one question.
 const MOST: usize = 100;
@@ -43,13 +49,18 @@ pub(super) struct TrialFolder {
     folder: PathBuf,
     /// The last request of the trials so far.
     last: i64,
+    /// A signal ends a trial, and then its folder goes too.
+    stop: Stop,
 }
 
 impl TrialFolder {
-    pub(super) fn make() -> anyhow::Result<TrialFolder> {
+    pub(super) fn make(stop: &Stop) -> anyhow::Result<TrialFolder> {
         let folder = home::data_folder()?.join(format!("doctor.{}", std::process::id()));
+        // What an earlier process of this number left there is no trial's.
+        private::if_there(fs::remove_dir_all(&folder))
+            .with_context(|| format!("{} cannot be removed", folder.display()))?;
         private::make_folder(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        Ok(TrialFolder { folder, last: 0 })
+        Ok(TrialFolder { folder, last: 0, stop: stop.clone() })
     }
 
     /// Starts a client with `leafgate exec`.
@@ -57,7 +68,8 @@ impl TrialFolder {
         let program = std::env::current_exe().context("this program cannot be found")?;
         let mut command = tokio::process::Command::new(program);
         command
-            .args(["exec", "--policy", "default", "--upstream", "echo:", "--set", "store.enabled=true"])
+            .args(["exec", "--policy", "default", "--upstream", "echo:"])
+            .args(SWITCHED_ON.iter().flat_map(|key| ["--set".to_owned(), format!("{key}=true")]))
             .arg(known.name)
             .args(known.once)
             .arg(question)
@@ -67,16 +79,31 @@ impl TrialFolder {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        let child = command.spawn().context("this program cannot be started")?;
-        let ended = tokio::time::timeout(PATIENCE, child.wait_with_output()).await;
-        let (code, said) = match ended {
-            Ok(output) => {
-                let output = output.context("the trial is lost")?;
-                (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let mut child = command.spawn().context("this program cannot be started")?;
+        let output = async {
+            let mut said = Vec::new();
+            if let Some(stderr) = &mut child.stderr {
+                stderr.read_to_end(&mut said).await?;
             }
-            Err(_) => (None, String::new()),
+            std::io::Result::Ok((child.wait().await?.code(), String::from_utf8_lossy(&said).into_owned()))
         };
-        Ok(DoctorTrial { seen: self.seen()?, code, said })
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(PATIENCE, output) => ended.ok(),
+            () = self.stop.requested() => None,
+        };
+        // It writes to the folder until it is gone; it may be.
+        let _ = child.kill().await;
+        if self.stop.is_requested() {
+            bail!("a signal ended the trial: start `leafgate doctor` anew");
+        }
+        let (code, said) = ended.transpose().context("the trial is lost")?.unwrap_or_default();
+        let mut trial = DoctorTrial { seen: Vec::new(), code, said };
+        match self.seen() {
+            // It was not started, and says why.
+            Err(_) if trial.refusal().is_some() => {}
+            seen => trial.seen = seen?,
+        }
+        Ok(trial)
     }
 
     /// Returns what has come since the last look.
@@ -95,7 +122,7 @@ impl TrialFolder {
 
 impl Drop for TrialFolder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -151,15 +178,7 @@ const NAMED: usize = 5;
 /// Returns where the prompts of two requests differ, leaf by leaf, as far as both have the same
 /// shape.
 pub(super) fn changing(one: &[u8], other: &[u8]) -> Vec<String> {
-    let read =
-        |body: &[u8]| Document::parse(Bytes::copy_from_slice(body), Format::Generic, &Limits::default()).ok();
-    let (Some(one), Some(other)) = (read(one), read(other)) else { return Vec::new() };
-    let leaves = |document: &Document| {
-        let leaves =
-            document.leaves().map(|leaf| (document.pointer(leaf.id()), leaf.text().expose().to_owned()));
-        leaves.filter(|(pointer, _)| is_read(pointer)).collect::<Vec<_>>()
-    };
-    let (one, other) = (leaves(&one), leaves(&other));
+    let (one, other) = (leaves(one), leaves(other));
     let pairs = one.iter().zip(&other).take_while(|((one, _), (other, _))| one == other);
     let differ = |one: &str, other: &str| {
         one != other && !(one.contains(QUESTIONS[0]) && other.contains(QUESTIONS[1]))
@@ -169,6 +188,19 @@ pub(super) fn changing(one: &[u8], other: &[u8]) -> Vec<String> {
         .map(|((pointer, _), _)| pointer.clone())
         .take(NAMED)
         .collect()
+}
+
+/// Returns whether the log masks something of a prompt.
+pub(super) fn is_masked(body: &[u8]) -> bool {
+    leaves(body).iter().any(|(pointer, text)| pointer.contains('‹') || text.contains('‹'))
+}
+
+/// Returns the texts that a model reads, with their places; none of a body that is no JSON.
+fn leaves(body: &[u8]) -> Vec<(String, String)> {
+    let document = Document::parse(Bytes::copy_from_slice(body), Format::Generic, &Limits::default());
+    let Ok(document) = document else { return Vec::new() };
+    let leaves = document.leaves().map(|leaf| (document.pointer(leaf.id()), leaf.text().expose().to_owned()));
+    leaves.filter(|(pointer, _)| is_read(pointer)).collect()
 }
 
 /// Returns whether a model reads what stands there: ids and metadata are the client's own.

@@ -1,6 +1,7 @@
 //! What the operator of a machine decides. `/etc/leafgate` is root's, and nothing leads the program elsewhere:
 //! a name space of its own has another `/etc`, where the system gives one.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use crate::support::{Bench, EMAIL, Ran, request};
@@ -110,6 +111,24 @@ fn what_is_enforced_is_passed_by_nothing_that_a_user_says() {
     let program = env!("CARGO_BIN_EXE_leafgate");
     let off = machine.run(&["exec", "--own", "--upstream", "echo:", "--", program, "off"], "");
     assert!(off.code == 2 && off.err.contains("`switch-off = false`"), "{}", off.shown());
+}
+
+#[test]
+fn no_client_is_tried_where_the_operator_keeps_its_gate_from_telling() {
+    for setting in ["enabled = false\n", "store.enabled = false\n"] {
+        let Some(machine) = Machine::new(&format!("enforce = true\n{setting}")) else { return };
+        let client = machine.0.file("programs/claude", "#!/bin/sh\necho 2.0.0\n");
+        std::fs::set_permissions(&client, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = machine.within("go-w", &machine.0.command(&["doctor", "claude"]));
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", client.parent().unwrap().display()));
+        let ran = machine.0.run_command(command, "");
+        let note = format!(
+            "note    claude: 2.0.0 is not tried: the operator of this machine enforces `{}`",
+            setting.trim_end()
+        );
+        assert!(ran.code == 0 && ran.out.contains(&note), "{}", ran.shown());
+    }
 }
 
 /// It serves before the operator's folder is there.
