@@ -1,5 +1,7 @@
 //! The log that a gate writes: what it shows, that it is whole after any end, and that receipts hold.
 
+use std::time::{Duration, Instant};
+
 use leafgate_tests::http::Client;
 use serde_json::Value;
 
@@ -40,6 +42,12 @@ fn a_log_says_what_was_redacted_where_by_which_detector_and_rule() {
     let gate = start(bench(), &[]);
     assert_eq!(gate.chat(&request()).status, 200);
     assert_eq!(gate.chat(&request()).status, 200);
+    // A gate that is stopped before it has seen the end of an answer tells it as broken.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let list = || -> Value { gate.json(&["log", "list", "--json"]) };
+    while list()[0]["answer"] != "complete" {
+        assert!(Instant::now() < deadline, "an answer that came whole is complete");
+    }
     let bench = gate.stop();
     let told = bench.run(&["log", "--since", "1h"], "");
     assert_eq!(told.code, 0, "{}", told.shown());
