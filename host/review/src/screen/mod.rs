@@ -283,6 +283,7 @@ impl Screen {
             _ => {}
         }
         let opened = matches!(answer, ApiAnswer::Show(_));
+        let failed = matches!(answer, ApiAnswer::Failed(_));
         let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
         let to_show = match answer {
             ApiAnswer::Diff(_) => Some(PageView::Diff),
@@ -306,7 +307,10 @@ impl Screen {
             self.places.push(PagePosition::new(page));
         }
         self.withdraw_question(before.as_deref());
-        self.follow_changes(&view);
+        // What has failed would be asked for again, and fail again, without end.
+        if !failed {
+            self.follow_changes(&view);
+        }
     }
 
     /// Asks anew for what is shown of a turn that has changed. The last notice stays: the person did

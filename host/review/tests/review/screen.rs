@@ -720,6 +720,12 @@ fn the_body_opens_in_an_editor_to_be_read() {
     assert!(player.screen().contains("The body as a resume sends it"));
     assert_eq!((player.outside.1.len(), player.edits()), (1, 0));
     assert!(player.outside.1[0].contains("Now explain it."));
+    let player =
+        Player::new(&[AGENT]).keys("enter end e 'x enter P").meddle(|desk| desk.has_no_payload = true);
+    let mut player = player.keys("u E");
+    let shown = player.screen();
+    assert!(shown.contains("✗ the gate does not answer"), "it says why there is no body: {shown}");
+    assert_eq!((player.outside.1.len(), player.edits()), (0, 0));
 }
 
 proptest! {

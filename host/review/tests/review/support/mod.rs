@@ -49,6 +49,8 @@ pub(crate) struct FakeDesk {
     pub(crate) turns: Vec<FakeTurn>,
     /// Answers the next call with this.
     pub(crate) fail_next: Option<ApiError>,
+    /// Has no body to show.
+    pub(crate) has_no_payload: bool,
     /// The mode in force.
     pub(crate) mode: TurnMode,
     pub(crate) sessions: SessionList,
@@ -148,6 +150,7 @@ impl FakeDesk {
         FakeDesk {
             turns,
             fail_next: None,
+            has_no_payload: false,
             mode: TurnMode::Off,
             sessions: SessionList { sessions: vec![session(1, true), session(2, false)], follow: true },
             subagents: Subagents::default(),
@@ -203,6 +206,9 @@ impl AdminApi for FakeDesk {
                     self.find(&id)?;
                     self.cancelled.push(id.clone());
                     ApiAnswer::Cancel(self.end(&id, State::Cancelled))
+                }
+                TurnCall::Payload if self.has_no_payload => {
+                    return Err(error(ErrorCode::Unreachable, "the gate does not answer", None));
                 }
                 TurnCall::Payload => {
                     let turn = self.find(&id)?;
