@@ -20,6 +20,14 @@ impl Screen {
         if key.kind == KeyEventKind::Release {
             return;
         }
+        // A terminal spells Alt as an escape before the key, and so looks an Esc that a key follows at
+        // once. Alt means something where one types, and nowhere else.
+        let is_spelled =
+            matches!(key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace);
+        if is_spelled && key.modifiers.contains(KeyModifiers::ALT) && !self.is_typing() {
+            self.key(KeyCode::Esc.into());
+            return self.key(KeyEvent { modifiers: key.modifiers - KeyModifiers::ALT, ..key });
+        }
         if let Some(question) = self.question.clone() {
             self.answer_question(question, key);
         } else if self.is_small() {
@@ -34,6 +42,12 @@ impl Screen {
         } else {
             self.key_on_page(key);
         }
+    }
+
+    /// Whether a key is a part of a text, or of what a person believes to be one.
+    pub(super) fn is_typing(&self) -> bool {
+        let is_typed = self.editing.is_some() || self.excepting.is_some() || self.search.is_some();
+        self.question.is_none() && (is_typed || self.is_deaf)
     }
 
     /// Takes a key while what is typed counts for nothing. Returns whether it is heard again: a letter
@@ -77,7 +91,7 @@ impl Screen {
         }
         let yes = match key.code {
             KeyCode::Char('c') if is_control(key) => false,
-            KeyCode::Char(_) if is_control(key) || key.modifiers.contains(KeyModifiers::ALT) => return,
+            KeyCode::Char(_) if is_control(key) => return,
             KeyCode::Char('y' | 'Y') if question != ScreenQuestion::Save => true,
             KeyCode::Char('n' | 'N') | KeyCode::Esc => false,
             // Any other key may have been meant for something else, so the question stays.
@@ -106,11 +120,10 @@ impl Screen {
 
     /// On a terminal too small to show what would be sent, a turn can only be cancelled.
     fn key_when_small(&mut self, key: KeyEvent) {
-        let is_typed = self.editing.is_some() || self.excepting.is_some() || self.search.is_some();
         match key.code {
             KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
             // They belong to a text that does not show.
-            KeyCode::Char(_) if is_typed || self.is_deaf => {}
+            KeyCode::Char(_) if self.is_typing() => {}
             KeyCode::Char('q') => self.todo.push(ScreenEffect::Leave),
             KeyCode::Char('c') => self.ask_about_turn(|_| ScreenQuestion::Cancel),
             _ => {}

@@ -249,12 +249,7 @@ impl Screen {
     /// Returns whether the newest conversation is followed, and the turn that is shown is only looked
     /// at: nothing of it was edited by the person, and nothing is typed or asked.
     fn may_follow(&self) -> bool {
-        let is_busy = self.is_deaf
-            || self.editing.is_some()
-            || self.excepting.is_some()
-            || self.question.is_some()
-            || self.search.is_some()
-            || self.outside.is_some();
+        let is_busy = self.is_typing() || self.question.is_some() || self.outside.is_some();
         let edited = |turn: &TurnView| turn.edits.iter().any(|edit| edit.stands && edit.author == "person");
         self.model.sessions.follow
             && !is_busy

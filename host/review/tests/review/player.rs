@@ -142,7 +142,7 @@ impl Player {
         }
     }
 
-    /// Keys by name, `^x` with control, `'text` as typed (`_` is a space).
+    /// Keys by name, `^x` with control, `alt-x` with Alt, `'text` as typed (`_` is a space).
     pub(crate) fn keys(mut self, script: &str) -> Player {
         for word in script.split_whitespace() {
             match word.strip_prefix('\'') {
@@ -172,11 +172,10 @@ impl Player {
             "pgdn" => self.key(KeyCode::PageDown, none),
             "tab" => self.key(KeyCode::Tab, none),
             "backtab" => self.key(KeyCode::BackTab, KeyModifiers::SHIFT),
-            name => match name.strip_prefix('^') {
-                Some(letter) => {
-                    self.key(KeyCode::Char(letter.chars().next().unwrap()), KeyModifiers::CONTROL)
-                }
-                None => name.chars().fold(self, |player, c| player.key(KeyCode::Char(c), none)),
+            name => match (name.strip_prefix('^'), name.strip_prefix("alt-")) {
+                (Some(letter), _) => self.key(KeyCode::Char(letter.parse().unwrap()), KeyModifiers::CONTROL),
+                (_, Some(letter)) => self.key(KeyCode::Char(letter.parse().unwrap()), KeyModifiers::ALT),
+                _ => name.chars().fold(self, |player, c| player.key(KeyCode::Char(c), none)),
             },
         }
     }

@@ -728,6 +728,20 @@ fn the_body_opens_in_an_editor_to_be_read() {
     assert_eq!((player.outside.1.len(), player.edits()), (0, 0));
 }
 
+#[test]
+fn an_escape_that_a_key_follows_at_once_is_taken_although_terminals_spell_alt_so() {
+    let shown = |keys: &str| Player::new(&[AGENT]).keys(keys).screen();
+    let (turn, modes) = (shown("? esc"), "What happens to a turn that no rule holds");
+    assert!(shown("? alt-m").contains(modes));
+    assert_eq!(shown("? alt-m esc"), turn, "the page of keys was left");
+    let mut asked = Player::new(&[AGENT]).keys("s alt-y");
+    assert!(!asked.screen().contains("Send exactly what is shown?"), "no is said, and y says nothing");
+    assert!(asked.desk.0.borrow().resumed.is_empty());
+    // Where one types, Alt is Alt.
+    let mut edited = Player::new(&[AGENT]).keys("enter end e alt-b 'x enter");
+    assert!(edited.screen().contains("Now explain xit."));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -738,7 +752,7 @@ proptest! {
         script in prop::collection::vec(
             prop::sample::select(vec![
                 "j", "k", "enter", "esc", "e", "E", "d", "r", "u", "U", "X", "D", "s", "c", "/", "n", "N", "L", "?", "end", "pgdn",
-                "alt-enter", "^u", "^w", "^s", "'x", "'\u{1b}", "'日", "y",
+                "alt-enter", "alt-b", "alt-y", "^u", "^w", "^s", "'x", "'\u{1b}", "'日", "y",
             ]),
             0..40,
         )
