@@ -142,12 +142,10 @@ pub struct Glyph {
 pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
     let mut carried = None;
     text.char_indices().map(move |(at, c)| {
-        let shape = match class(c) {
-            CharacterClass::Newline => GlyphShape::Newline,
-            CharacterClass::Tab => GlyphShape::Tab,
-            CharacterClass::Mark if carried.is_some_and(|marks| marks < MARKS) => GlyphShape::Mark(c),
-            CharacterClass::Plain if c != '\\' || !text[at..].starts_with("\\u{") => GlyphShape::Plain(c),
-            _ => GlyphShape::Number(c),
+        let shape = match shape(c) {
+            GlyphShape::Mark(c) if carried.is_none_or(|marks| marks >= MARKS) => GlyphShape::Number(c),
+            GlyphShape::Plain('\\') if text[at..].starts_with("\\u{") => GlyphShape::Number('\\'),
+            shape => shape,
         };
         carried = match shape {
             GlyphShape::Plain(_) => Some(0),
@@ -160,32 +158,25 @@ pub fn glyphs(text: &str) -> impl Iterator<Item = Glyph> + '_ {
 
 /// Returns whether a character stands on the one before it.
 pub(crate) fn is_mark(c: char) -> bool {
-    matches!(class(c), CharacterClass::Mark)
+    matches!(shape(c), GlyphShape::Mark(_))
 }
 
-enum CharacterClass {
-    Plain,
-    Mark,
-    Hidden,
-    Newline,
-    Tab,
-}
-
-fn class(c: char) -> CharacterClass {
+/// How a character is shown, whatever stands around it.
+fn shape(c: char) -> GlyphShape {
     match c {
-        '\n' => CharacterClass::Newline,
-        '\t' => CharacterClass::Tab,
-        ' '..='~' => CharacterClass::Plain,
+        '\n' => GlyphShape::Newline,
+        '\t' => GlyphShape::Tab,
+        ' '..='~' => GlyphShape::Plain(c),
         // Wide as a letter, so nobody takes it for a space. Chinese and Japanese texts are full of
         // it.
-        '\u{3000}' => CharacterClass::Plain,
-        '↵' | '⇥' => CharacterClass::Hidden,
-        c if BLANKS.iter().any(|range| range.contains(&c)) => CharacterClass::Hidden,
+        '\u{3000}' => GlyphShape::Plain(c),
+        '↵' | '⇥' => GlyphShape::Number(c),
+        c if BLANKS.iter().any(|range| range.contains(&c)) => GlyphShape::Number(c),
         // The standard library's own table: alone it escapes characters that are not printable or
         // extend a letter, after a letter only the former.
-        c if c.escape_debug().len() == 1 => CharacterClass::Plain,
-        c if ['a', c].iter().collect::<String>().escape_debug().count() == 2 => CharacterClass::Mark,
-        _ => CharacterClass::Hidden,
+        c if c.escape_debug().len() == 1 => GlyphShape::Plain(c),
+        c if ['a', c].iter().collect::<String>().escape_debug().count() == 2 => GlyphShape::Mark(c),
+        _ => GlyphShape::Number(c),
     }
 }
 

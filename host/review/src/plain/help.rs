@@ -59,17 +59,17 @@ const NEEDS: &[(&str, &str)] = &[
 
 const SECTION: &str = "the number of a section: `show` prints them";
 
-/// The commands that take nothing.
-const BARE: &[&str] = &[
-    "list", "undo", "redo", "reset", "why", "diff", "payload", "metadata", "capture", "resume", "cancel",
-    "sessions", "agents", "help", "quit",
-];
-
 /// Says why a line with this first word is no command.
 pub(super) fn usage(word: &str) -> String {
     match NEEDS.iter().find(|(command, _)| *command == word) {
         Some((_, needs)) => format!("`{word}` needs {needs}"),
-        None if BARE.contains(&word) => format!("`{word}` takes nothing behind it"),
+        None if is_bare(word) => format!("`{word}` takes nothing behind it"),
         None => format!("no command `{word}`: `help` lists them"),
     }
+}
+
+/// Whether it is a command that takes nothing: the help page names it alone.
+fn is_bare(word: &str) -> bool {
+    let names = HELP.iter().filter_map(|line| line.split("  ").next());
+    names.flat_map(|names| names.split(", ")).any(|name| name == word)
 }
