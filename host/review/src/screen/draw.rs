@@ -69,8 +69,8 @@ impl Screen {
                 digest
             ),
             (ScreenQuestion::Discard, _) => "Discard what you typed?  y/n".to_owned(),
-            (ScreenQuestion::Release { spans, at }, _) => {
-                let what = self.redaction_text(spans, *at);
+            (ScreenQuestion::Release { redactions, at }, _) => {
+                let what = self.redaction_text(redactions, *at);
                 format!("Release {what}? The value leaves, with this request alone.  y/n")
             }
             (ScreenQuestion::ClearSaved, _) => {
@@ -205,8 +205,8 @@ impl Screen {
 
     fn page(&self, cells: usize, height: usize) -> Vec<Row> {
         let place = self.place();
-        if place.view.is_text() {
-            return place.view.text(&self.model, cells).into_iter().skip(place.at).take(height).collect();
+        if let Some(rows) = place.view.text(&self.model, cells) {
+            return rows.into_iter().skip(place.at).take(height).collect();
         }
         let items = place.view.items(&self.model);
         let shown = items.iter().enumerate().skip(place.top).take(height);

@@ -7,7 +7,7 @@ use leafgate_admin::{ApiError, ErrorCode};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::keys::{edit_line, is_control, next_redaction};
-use super::release::{SpanPlace, another};
+use super::release::another;
 use super::{Screen, TextEditor};
 use crate::api::{ExceptionDraft, TurnCall};
 use crate::model::Level;
@@ -18,8 +18,8 @@ const UNTIL: &str = "30d";
 /// An exception that is being typed.
 #[derive(Clone, Debug)]
 pub(super) struct Excepting {
-    /// The redactions that it may be about.
-    spans: Vec<SpanPlace>,
+    /// The numbers of the redactions that it may be about.
+    redactions: Vec<usize>,
     /// Which one.
     at: usize,
     /// Whether the gate would take one from that redaction.
@@ -49,14 +49,14 @@ impl Excepting {
 impl Screen {
     /// Begins an exception from the first redaction of what is chosen that has a number.
     pub(super) fn begin_exception(&mut self) {
-        let spans = self.chosen_places(|span| span.redaction.is_some());
-        if spans.is_empty() {
+        let redactions = self.chosen_redactions(|_| true);
+        if redactions.is_empty() {
             self.nothing_redacted("excepted");
             self.is_deaf = true;
             return;
         }
         self.ask_whether(Excepting {
-            spans,
+            redactions,
             at: 0,
             is_possible: false,
             why: TextEditor::default(),
@@ -66,12 +66,10 @@ impl Screen {
 
     /// Asks the gate whether it would take an exception, which it answers where no reason is given.
     fn ask_whether(&mut self, excepting: Excepting) {
-        let redaction = self.redaction(&excepting.spans[excepting.at]).and_then(|span| span.redaction);
+        let redaction = excepting.redactions[excepting.at];
         self.excepting = Some(Excepting { is_possible: false, ..excepting });
         let (reason, until) = (String::new(), UNTIL.to_owned());
-        if let Some(redaction) = redaction {
-            self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
-        }
+        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
     }
 
     /// Takes the answer to that. Returns whether it was one: all that lacks is a reason.
@@ -97,7 +95,7 @@ impl Screen {
             _ if covered => self.model.notice = None,
             KeyCode::Tab | KeyCode::BackTab if excepting.asks_why() => {
                 let mut other = excepting.clone();
-                other.at = another(other.at, next_redaction(key).unwrap_or(1), other.spans.len());
+                other.at = another(other.at, next_redaction(key).unwrap_or(1), other.redactions.len());
                 self.ask_whether(other);
             }
             KeyCode::Enter => self.enter_exception(),
@@ -123,18 +121,15 @@ impl Screen {
             return;
         };
         let until = until.text().trim().to_owned();
-        let place = excepting.spans[excepting.at].clone();
-        match self.redaction(&place).and_then(|span| span.redaction) {
-            Some(redaction) => self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until })),
-            None => self.leave_exception(),
-        }
+        let redaction = excepting.redactions[excepting.at];
+        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
     }
 
     /// Returns the question above the line that is typed.
     pub(super) fn exception_text(&self, excepting: &Excepting) -> String {
         match excepting.asks_why() {
             true => {
-                let what = self.redaction_text(&excepting.spans, excepting.at);
+                let what = self.redaction_text(&excepting.redactions, excepting.at);
                 format!("Why may {what} leave from now on?")
             }
             false => "Until when? A last day (2027-03-31), a span (30d, 2w), or never".to_owned(),

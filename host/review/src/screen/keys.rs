@@ -82,11 +82,10 @@ impl Screen {
             self.question = None;
             return self.act(TurnCall::Save { scope });
         }
-        if let ScreenQuestion::Release { spans, at } = &question
+        if let Some(ScreenQuestion::Release { redactions, at }) = &mut self.question
             && let Some(step) = next_redaction(key)
         {
-            let at = another(*at, step, spans.len());
-            self.question = Some(ScreenQuestion::Release { spans: spans.clone(), at });
+            *at = another(*at, step, redactions.len());
             return;
         }
         let yes = match key.code {
@@ -104,7 +103,9 @@ impl Screen {
             (true, ScreenQuestion::ClearSaved) => {
                 self.act_saying(ApiCall::ClearSaved, "All of them are removed.");
             }
-            (true, ScreenQuestion::Release { spans, at }) => self.release(&spans[at]),
+            (true, ScreenQuestion::Release { redactions, at }) => {
+                self.act(TurnCall::Edit(EditCommand::Release { redaction: redactions[at] }));
+            }
             (true, ScreenQuestion::Discard) => {
                 self.editing = None;
                 self.model.notify(Level::Done, "What was typed is discarded.");
@@ -425,8 +426,8 @@ impl Screen {
         }
         let place = self.place();
         let order = if place.view == PageView::Turn { self.model.outline.order() } else { Vec::new() };
-        let (hits, at): (Vec<bool>, usize) = if place.view.is_text() {
-            let rows = place.view.text(&self.model, self.body().0);
+        let text = place.view.text(&self.model, self.body().0);
+        let (hits, at): (Vec<bool>, usize) = if let Some(rows) = text {
             (rows.iter().map(|row| row.text().to_lowercase().contains(&self.wanted)).collect(), place.at)
         } else {
             let items = match place.view {

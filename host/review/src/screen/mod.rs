@@ -33,7 +33,6 @@ use leafgate_admin::{ApiError, EditCommand, Event, ShownText, TurnClass, TurnVie
 use ratatui::crossterm::event::KeyEvent;
 
 use self::except::Excepting;
-use self::release::SpanPlace;
 use self::view::PageItem;
 use crate::api::{ApiAnswer, ApiCall, TurnCall};
 use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
@@ -119,7 +118,7 @@ enum ScreenQuestion {
     ClearSaved,
     /// Whether one of these redactions is released. Tab asks about the next one.
     Release {
-        spans: Vec<SpanPlace>,
+        redactions: Vec<usize>,
         at: usize,
     },
 }
@@ -527,11 +526,12 @@ impl Screen {
         }
         let (columns, height) = self.body();
         let place = self.place();
-        let (at, top) = if place.view.is_text() {
-            (place.at.min(place.view.text(&self.model, columns).len().saturating_sub(height)), 0)
-        } else {
-            let at = place.at.min(place.view.items(&self.model).len().saturating_sub(1));
-            (at, place.top.clamp((at + 1).saturating_sub(height), at))
+        let (at, top) = match place.view.text(&self.model, columns) {
+            Some(rows) => (place.at.min(rows.len().saturating_sub(height)), 0),
+            None => {
+                let at = place.at.min(place.view.items(&self.model).len().saturating_sub(1));
+                (at, place.top.clamp((at + 1).saturating_sub(height), at))
+            }
         };
         let place = self.place_mut();
         (place.at, place.top) = (at, top);

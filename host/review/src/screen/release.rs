@@ -1,17 +1,13 @@
 //! Releasing a redaction: the question about one of those that a person may release, and what becomes
 //! of the answer.
 
-use leafgate_admin::{EditCommand, LeafView, RedactedSpan};
+use leafgate_admin::{LeafView, RedactedSpan};
 
-use super::view::{PageItem, find_leaf};
+use super::view::PageItem;
 use super::{Screen, ScreenQuestion};
-use crate::api::TurnCall;
 
 /// Characters of a replacement that a question shows.
 const SHOWN: usize = 40;
-
-/// A redaction: the pointer of its leaf, and which one of it.
-pub(super) type SpanPlace = (String, usize);
 
 impl Screen {
     /// Returns the leaves of what is chosen: one, or those of a section with all that is inside it.
@@ -29,13 +25,10 @@ impl Screen {
         self.chosen_leaves().into_iter().flat_map(|leaf| &leaf.redacted).collect()
     }
 
-    /// Returns the places of those that can be acted on.
-    pub(super) fn chosen_places(&self, can: impl Fn(&RedactedSpan) -> bool) -> Vec<SpanPlace> {
-        let of_leaf = |leaf: &LeafView| {
-            let spans = leaf.redacted.iter().enumerate().filter(|(_, span)| can(span));
-            spans.map(|(at, _)| (leaf.pointer.clone(), at)).collect::<Vec<_>>()
-        };
-        self.chosen_leaves().into_iter().flat_map(of_leaf).collect()
+    /// Returns the numbers of those that can be acted on.
+    pub(super) fn chosen_redactions(&self, can: impl Fn(&RedactedSpan) -> bool) -> Vec<usize> {
+        let spans = self.chosen_spans().into_iter().filter(|span| can(span));
+        spans.filter_map(|span| span.redaction).collect()
     }
 
     /// Says why nothing of what is chosen can be released or excepted.
@@ -53,35 +46,26 @@ impl Screen {
 
     /// Asks whether the first redaction of what is chosen that a person may release is released.
     pub(super) fn ask_to_release(&mut self) {
-        let spans = self.chosen_places(|span| span.releasable && span.redaction.is_some());
-        match spans.is_empty() {
+        let redactions = self.chosen_redactions(|span| span.releasable);
+        match redactions.is_empty() {
             true => self.nothing_redacted("releasable"),
-            false => self.question = Some(ScreenQuestion::Release { spans, at: 0 }),
-        }
-    }
-
-    pub(super) fn release(&mut self, place: &SpanPlace) {
-        if let Some(redaction) = self.redaction(place).and_then(|span| span.redaction) {
-            self.act(TurnCall::Edit(EditCommand::Release { redaction }));
+            false => self.question = Some(ScreenQuestion::Release { redactions, at: 0 }),
         }
     }
 
     /// Returns which redaction of how many it is, and whose.
-    pub(super) fn redaction_text(&self, spans: &[SpanPlace], at: usize) -> String {
-        let Some((pointer, which)) = spans.get(at) else { return String::new() };
-        let Some((_, leaf)) = find_leaf(&self.model, pointer) else { return String::new() };
-        let Some(span) = leaf.redacted.get(*which) else { return String::new() };
+    pub(super) fn redaction_text(&self, redactions: &[usize], at: usize) -> String {
+        let leaves = self.model.turn().into_iter().flat_map(|turn| &turn.sections).flat_map(|it| &it.leaves);
+        let mut spans = leaves.flat_map(|leaf| leaf.redacted.iter().map(move |span| (leaf, span)));
+        let found = spans.find(|(_, span)| span.redaction == redactions.get(at).copied());
+        let Some((leaf, span)) = found else { return String::new() };
         let written = leaf.text.expose().get(span.start..span.end).unwrap_or_default();
         let shown: String = match written.starts_with(&span.label) {
             true => written.chars().take(SHOWN).collect(),
             false => span.label.clone(),
         };
         let by = span.author.as_deref().unwrap_or("redaction");
-        format!("‹{shown}› of {by} ({} of {})", at + 1, spans.len())
-    }
-
-    pub(super) fn redaction(&self, (pointer, at): &SpanPlace) -> Option<&RedactedSpan> {
-        find_leaf(&self.model, pointer)?.1.redacted.get(*at)
+        format!("‹{shown}› of {by} ({} of {})", at + 1, redactions.len())
     }
 }
 

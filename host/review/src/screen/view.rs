@@ -83,21 +83,6 @@ impl PagePosition {
 }
 
 impl PageView {
-    /// Returns whether its rows are text to scroll rather than items to select.
-    pub(super) fn is_text(&self) -> bool {
-        matches!(
-            self,
-            PageView::Leaf(_)
-                | PageView::Call(_)
-                | PageView::Why
-                | PageView::Diff
-                | PageView::Payload
-                | PageView::Metadata
-                | PageView::Agents
-                | PageView::Help
-        )
-    }
-
     /// Returns whether it shows nothing of a turn.
     pub(super) fn needs_no_turn(&self) -> bool {
         // Without a turn the page of its metadata says so.
@@ -134,8 +119,8 @@ impl PageView {
         }
     }
 
-    /// Returns the rows of a page of text.
-    pub(super) fn text(&self, model: &Model, cells: usize) -> Vec<Row> {
+    /// Returns the rows of a page of text, to be scrolled; `None` for one of items, to be selected.
+    pub(super) fn text(&self, model: &Model, cells: usize) -> Option<Vec<Row>> {
         let rows = match self {
             PageView::Leaf(pointer) => {
                 find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
@@ -158,9 +143,14 @@ impl PageView {
                 .as_ref()
                 .map_or_else(Vec::new, |listed| rows::subagent_rows(listed, AGENT_LINES)),
             PageView::Help => rows::help_rows(),
-            _ => Vec::new(),
+            PageView::List
+            | PageView::Turn
+            | PageView::Section(_)
+            | PageView::Modes
+            | PageView::Sessions
+            | PageView::Saved => return None,
         };
-        rows.into_iter().flat_map(|row| row.wrap(cells)).collect()
+        Some(rows.into_iter().flat_map(|row| row.wrap(cells)).collect())
     }
 
     /// Returns the rows above the page.
