@@ -2,55 +2,9 @@
 //! without I/O, and a test can answer anything.
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, ErrorCode, Excepted, MetadataField,
-    ModeView, Payload, Resumed, SavedList, SavedScope, SessionList, SetSaved, Subagents, TurnMode,
-    TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditCommand, EditableRequest, ErrorCode, Excepted, ModeView, Payload,
+    Resumed, SavedList, SavedScope, SessionList, SetSaved, Subagents, TurnMode, TurnSummary, TurnView,
 };
-
-/// What is known about a request beside what it says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnMetadata {
-    /// Its session, opaque.
-    pub session: String,
-    /// Its own name, by which operations call it.
-    pub request: String,
-    /// The model that it would ask, its whole name.
-    pub model: String,
-    /// Where in its client it was asked.
-    pub location: String,
-    /// The mode that asked for a person.
-    pub mode: Option<TurnMode>,
-    /// Whether anything would leave otherwise than it came.
-    pub is_dirty: bool,
-    /// The upstream and the path there.
-    pub endpoint: Option<String>,
-    /// What its client says that it is for.
-    pub intent: Option<String>,
-    /// How long the answer may be.
-    pub max_response_tokens: Option<u64>,
-    /// How much of its model's prompt it fills, in words.
-    pub budget: Option<String>,
-    /// What of all this a person is shown, in this order. The budget is shown in any case.
-    pub fields: Vec<MetadataField>,
-}
-
-impl From<EditableRequest> for TurnMetadata {
-    fn from(request: EditableRequest) -> Self {
-        TurnMetadata {
-            session: request.turn.summary.session,
-            request: request.id,
-            model: request.model,
-            location: request.location,
-            mode: request.turn.summary.mode,
-            is_dirty: request.turn.is_dirty,
-            endpoint: request.metadata.endpoint_url,
-            intent: request.metadata.intent,
-            max_response_tokens: request.metadata.max_response_tokens,
-            budget: request.turn.tokens.as_ref().map(crate::rows::budget_text),
-            fields: request.metadata.fields,
-        }
-    }
-}
 
 /// An exception from a redaction, as a person types it. `Debug` shows no reason, which may be anything.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
@@ -164,7 +118,7 @@ impl TurnCall {
 }
 
 /// The gate's answer, by the kind of call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[expect(missing_docs, reason = "the calls of these names say what each is")]
 pub enum ApiAnswer {
     Pending(Vec<TurnSummary>),
@@ -177,7 +131,7 @@ pub enum ApiAnswer {
     Stale(ApiError),
     Cancel(TurnSummary),
     Payload(Payload),
-    Metadata(TurnMetadata),
+    Metadata(Box<EditableRequest>),
     Save(CapturedEdits),
     CaptureNext(SavedList),
     Saved(SavedList),

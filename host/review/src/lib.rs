@@ -20,7 +20,7 @@ pub mod printer;
 pub mod rows;
 pub mod screen;
 
-pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
+pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 pub use change::describe;
 pub use choice::left_out_by;
 pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};

@@ -9,16 +9,16 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, Event, Excepted, HoldView, ModeView, Payload, SavedList, SessionList,
-    State, Subagents, TurnMode, TurnSummary, TurnView,
+    ApiError, CapturedEdits, Diff, EditableRequest, Event, Excepted, HoldView, ModeView, Payload, SavedList,
+    SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
 };
 
-use crate::api::{ApiAnswer, ApiCall, TurnCall, TurnMetadata};
+use crate::api::{ApiAnswer, ApiCall, TurnCall};
 use crate::change;
 use crate::outline::Outline;
 
 /// One input.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum ModelInput {
     /// An action of the person.
     Act(PersonAction),
@@ -93,7 +93,7 @@ pub struct Model {
     /// The body that a resume of it sends, once somebody wanted to see it.
     pub payload: Option<Payload>,
     /// What is known about it beside what it says, once somebody wanted to see it.
-    pub metadata: Option<TurnMetadata>,
+    pub metadata: Option<Box<EditableRequest>>,
     /// What agents asked, once somebody wanted to see it.
     pub subagents: Option<Subagents>,
     /// The saved edits, once somebody wanted to see them.

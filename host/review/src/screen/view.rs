@@ -137,7 +137,7 @@ impl PageView {
             }
             // What is known of a turn that has just changed is on its way.
             PageView::Metadata if model.turn().is_some() && model.metadata.is_none() => Vec::new(),
-            PageView::Metadata => rows::metadata_rows(model.metadata.as_ref()),
+            PageView::Metadata => rows::metadata_rows(model.metadata.as_deref()),
             PageView::Agents => model
                 .subagents
                 .as_ref()

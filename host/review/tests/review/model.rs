@@ -1,7 +1,8 @@
 //! The state machine, where a front end would only be in the way.
 
 use leafgate_admin::{
-    EditCommand, Event, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary, TurnView,
+    EditCommand, Event, MetadataField, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary,
+    TurnView,
 };
 use leafgate_review::{
     ApiAnswer, Level, Model, ModelEffect, ModelInput, Outline, TurnCall, describe, left_out_by, rows,
@@ -176,4 +177,20 @@ fn a_call_that_is_all_of_its_message_is_left_out_by_it() {
     for (at, section) in turn.sections.iter().enumerate() {
         assert_eq!(left_out_by(&turn, at), Some(section.key.as_str()));
     }
+}
+
+// S0-100, S0-101
+#[test]
+fn chosen_fields_are_shown_in_their_order_and_the_budget_in_any_case() {
+    let shown = |fields: &[MetadataField]| {
+        let mut request = FakeDesk::with(&[AGENT]).turns[0].request();
+        request.metadata.fields = fields.to_vec();
+        rows::metadata_rows(Some(&request)).iter().map(rows::Row::text).collect::<Vec<_>>()
+    };
+    let budget = "token budget    23% (46000/200000), an estimate";
+    assert_eq!(shown(&[]), [budget]);
+    assert_eq!(shown(&MetadataField::DEFAULT), ["session         session-1", "request         0f3a", budget]);
+    let chosen = [MetadataField::Dirty, MetadataField::Intent, MetadataField::Model];
+    let dirty = "dirty           yes: what leaves differs from what came";
+    assert_eq!(shown(&chosen), [dirty, "model           gpt-4o", budget]);
 }

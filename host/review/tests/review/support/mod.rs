@@ -5,13 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, ErrorCode, Excepted, HoldPlace,
-    HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView, OnDrift,
-    OnTimeout, Payload, RedactedSpan, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus,
-    SectionView, SessionList, SessionView, ShownText, State, SubagentSection, SubagentVerdict, SubagentView,
-    Subagents, ToolInvocation, TurnClass, TurnMode, TurnSummary, TurnView,
+    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, EditableRequest, ErrorCode, Excepted,
+    HoldPlace, HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView,
+    OnDrift, OnTimeout, Payload, RawJson, RedactedSpan, RequestMetadata, Resumed, SavedEditView, SavedList,
+    SavedScope, SavedStatus, SectionView, SessionList, SessionView, ShownText, State, SubagentSection,
+    SubagentVerdict, SubagentView, Subagents, TokenUse, ToolInvocation, TurnClass, TurnMode, TurnSummary,
+    TurnView,
 };
-use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall, TurnMetadata};
+use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
 use leafgate_tree::{
     Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
     Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
@@ -215,7 +216,7 @@ impl AdminApi for FakeDesk {
                     let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
                     ApiAnswer::Payload(Payload { body: ShownText::new(body), digest: turn.digest() })
                 }
-                TurnCall::Metadata => ApiAnswer::Metadata(self.find(&id)?.metadata()),
+                TurnCall::Metadata => ApiAnswer::Metadata(self.find(&id)?.request().into()),
                 TurnCall::Save { scope } => ApiAnswer::Save(self.find(&id)?.saved(scope)),
                 TurnCall::Pin { sections } => {
                     self.find(&id)?.pins = sections;
@@ -453,19 +454,36 @@ impl FakeTurn {
         }
     }
 
-    fn metadata(&self) -> TurnMetadata {
-        TurnMetadata {
-            session: self.summary.session.clone(),
-            request: "0f3a".to_owned(),
+    pub(crate) fn request(&self) -> EditableRequest {
+        let tokens = TokenUse {
+            used: 46_000,
+            max: Some(200_000),
+            percent: Some(23),
+            budget: "23% (46000/200000)".to_owned(),
+            tokenizer: "any".to_owned(),
+            is_estimate: true,
+            pinned: 0,
+            pinned_percent: 0,
+        };
+        let none = RawJson::new("{}".to_owned()).unwrap();
+        EditableRequest {
+            id: "0f3a".to_owned(),
+            debug_name: "panel/test".to_owned(),
             model: self.summary.model.clone(),
             location: "panel".to_owned(),
-            mode: self.summary.mode,
-            is_dirty: self.draft.is_dirty(),
-            endpoint: Some("https://api.example/v1/chat/completions".to_owned()),
-            intent: None,
-            max_response_tokens: Some(4096),
-            budget: Some("23% (46000/200000), an estimate".to_owned()),
-            fields: MetadataField::ALL.to_vec(),
+            messages: Vec::new(),
+            original_messages: Vec::new(),
+            request_options: none.clone(),
+            original_request_options: none,
+            metadata: RequestMetadata {
+                fields: MetadataField::ALL.to_vec(),
+                max_prompt_tokens: Some(200_000),
+                max_response_tokens: Some(4096),
+                intent: None,
+                endpoint_url: Some("https://api.example/v1/chat/completions".to_owned()),
+            },
+            edit_history: self.draft.operation_history(str::to_owned),
+            turn: TurnView { tokens: Some(tokens), ..self.view() },
         }
     }
 
