@@ -42,8 +42,8 @@ pub use call::{AdminCall, AdminCommand, AdminView};
 pub use error::{ApiError, ErrorCode};
 pub use except::{AddException, Except, Excepted, ExceptedFinding, ExceptionList, ExceptionView};
 pub use mode::{
-    ActiveSession, AutoState, BadMode, Follow, ModeView, Select, SessionList, SessionView, SetMode,
-    SwitchOff, TurnClass, TurnMode,
+    ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, SwitchOff,
+    TurnClass, TurnMode,
 };
 pub use outline::{OutlineNode, OutlineType, OutlineView};
 pub use plugins::{PluginStatus, QuarantineStatus, Release, Released};
