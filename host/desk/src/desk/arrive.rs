@@ -45,13 +45,12 @@ impl<G> Desk<G> {
         connection: ConnectionId,
         now: Tick,
     ) -> (Option<TurnId>, Effects) {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let known = self.pending_as(key, &[]);
         if let Some(turn) = known {
-            self.attach(turn, connection, &mut effects);
+            self.attach(turn, connection);
         }
-        (known, self.done(effects))
+        (known, self.done())
     }
 
     /// Event: the policy or a mode paused a request.
@@ -63,41 +62,39 @@ impl<G> Desk<G> {
     #[must_use = "the effects must be carried out"]
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
         let arrival = arrival.into();
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let admission = match self.pending_as(&arrival.key, &arrival.paused.holds) {
             Some(turn) => {
-                self.attach(turn, arrival.paused.connection, &mut effects);
+                self.attach(turn, arrival.paused.connection);
                 Admission::Joined(turn)
             }
             None => match self.decided(&arrival, now) {
                 Some(dismissal) => {
-                    refuse(dismissal, arrival.paused.connection, &mut effects);
+                    self.refuse(dismissal, arrival.paused.connection);
                     Admission::Dismissed(dismissal)
                 }
                 None => match self.shares(&arrival) {
-                    Some(shared) => self.take_beside(arrival, shared, now, &mut effects),
-                    None => self.take_in(arrival, now, &mut effects),
+                    Some(shared) => self.take_beside(arrival, shared, now),
+                    None => self.take_in(arrival, now),
                 },
             },
         };
-        (admission, self.done(effects))
+        (admission, self.done())
     }
 
     /// Event: a connection is lost. Its turn waits a short time for the same request on another
     /// one.
     #[must_use = "the effects must be carried out"]
     pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
         if let Some(turn) = lost {
             turn.client = TurnClient::Lost { until: now.after(self.limits.linger) };
             let turn = turn.id;
-            effects.push(Effect::Changed(turn));
+            self.todo.push(Effect::Changed(turn));
             self.account(turn);
         }
-        self.done(effects)
+        self.done()
     }
 
     /// Returns the turn of the same request that shows all of these holds. Clients ask the same
@@ -114,20 +111,20 @@ impl<G> Desk<G> {
 
     /// Gives a turn's answer to another connection. The former one is answered at once, because it
     /// gets no other answer.
-    fn attach(&mut self, turn: TurnId, connection: ConnectionId, effects: &mut Effects) {
+    fn attach(&mut self, turn: TurnId, connection: ConnectionId) {
         let Some(found) = self.turns.get_mut(&turn) else { return };
         if found.connection() == Some(connection) {
             return;
         }
         if let Some(old) = found.connection() {
             self.connections.remove(&old);
-            effects.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
+            self.todo.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
         }
         found.client = TurnClient::Connected(connection);
         found.joined = found.joined.saturating_add(1);
         self.connections.insert(connection, turn);
         self.account(turn);
-        effects.push(Effect::Changed(turn));
+        self.todo.push(Effect::Changed(turn));
     }
 
     /// Why a request that is to wait need not.
@@ -146,53 +143,47 @@ impl<G> Desk<G> {
     }
 
     /// Has a side request share the decision of a turn, where there is room for it.
-    fn take_beside(
-        &mut self,
-        arrival: Arrival<G>,
-        shared: SharedDecision,
-        now: Tick,
-        effects: &mut Effects,
-    ) -> Admission {
+    fn take_beside(&mut self, arrival: Arrival<G>, shared: SharedDecision, now: Tick) -> Admission {
         if let Some(room) = self.full(&arrival) {
-            refuse(Dismissal::NoRoom(room), arrival.paused.connection, effects);
+            self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
             return Admission::Refused(room);
         }
         let side = self.insert(arrival, now);
         match shared {
             SharedDecision::With(lead) => {
-                self.join_lead(side, lead, effects);
-                effects.push(Effect::Changed(lead));
+                self.join_lead(side, lead);
+                self.todo.push(Effect::Changed(lead));
                 Admission::Beside(lead)
             }
             SharedDecision::Decided(lead, ending) => {
-                self.join_lead(side, lead, effects);
-                self.end(side, ending, now, effects);
+                self.join_lead(side, lead);
+                self.end(side, ending, now);
                 Admission::Decided
             }
         }
     }
 
     /// Makes a turn of a request, where there is room.
-    fn take_in(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
+    fn take_in(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
         if arrival.paused.class == TurnClass::Main {
-            self.supersede(&arrival.key.session, now, effects);
+            self.supersede(&arrival.key.session, now);
         }
         // What was superseded by the same question in another manner is not asked again: it waits.
         self.cancels.forget(&arrival.key.session, &arrival.question);
         match self.full(&arrival) {
             Some(room) => {
-                refuse(Dismissal::NoRoom(room), arrival.paused.connection, effects);
+                self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
                 Admission::Refused(room)
             }
-            None => self.admit(arrival, now, effects),
+            None => self.admit(arrival, now),
         }
     }
 
     /// Gives up what waits in a session because of a mode.
-    fn supersede(&mut self, session: &str, now: Tick, effects: &mut Effects) {
+    fn supersede(&mut self, session: &str, now: Tick) {
         let by_mode: Vec<_> =
             self.main_line(session).filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
-        self.discard(by_mode, CancelReason::Superseded, now, effects);
+        self.discard(by_mode, CancelReason::Superseded, now);
     }
 
     /// The bound that a request would exceed.
@@ -211,9 +202,9 @@ impl<G> Desk<G> {
         }
     }
 
-    fn admit(&mut self, arrival: Arrival<G>, now: Tick, effects: &mut Effects) -> Admission {
+    fn admit(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
         let id = self.insert(arrival, now);
-        effects.push(Effect::Changed(id));
+        self.todo.push(Effect::Changed(id));
         match self.turns.get(&id).is_some_and(|turn| turn.queued) {
             true => Admission::Queued(id),
             false => Admission::Waiting(id),
@@ -235,9 +226,9 @@ impl<G> Desk<G> {
         self.space_out(&session);
         id
     }
-}
 
-/// Fails closed: what nobody can look at does not leave.
-fn refuse(dismissal: Dismissal, to: ConnectionId, effects: &mut Effects) {
-    effects.push(Effect::Answer { turn: None, to, dismissal });
+    /// Fails closed: what nobody can look at does not leave.
+    fn refuse(&mut self, dismissal: Dismissal, to: ConnectionId) {
+        self.todo.push(Effect::Answer { turn: None, to, dismissal });
+    }
 }

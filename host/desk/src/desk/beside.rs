@@ -75,10 +75,9 @@ impl<G> Desk<G> {
     /// that one, where it may.
     #[must_use = "the effects must be carried out"]
     pub fn stand_beside(&mut self, side: TurnId, repeats: Repeats, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let Some(found) = self.turns.get(&side).filter(|turn| turn.stands_alone()) else {
-            return self.done(effects);
+            return self.done();
         };
         let holds: Vec<Hold> = found.holds().iter().map(|held| held.hold.clone()).collect();
         match self.shared(&repeats, &found.to, &holds) {
@@ -86,9 +85,9 @@ impl<G> Desk<G> {
                 let mut moved = found.beside.clone();
                 moved.push(side);
                 for side in moved {
-                    self.join_lead(side, lead, &mut effects);
+                    self.join_lead(side, lead);
                 }
-                effects.push(Effect::Changed(lead));
+                self.todo.push(Effect::Changed(lead));
             }
             // Somebody may look at it by now.
             Some(SharedDecision::Decided(..)) | None => {
@@ -97,7 +96,7 @@ impl<G> Desk<G> {
                 }
             }
         }
-        self.done(effects)
+        self.done()
     }
 
     /// What a side request that arrives shares, where it may.
@@ -138,7 +137,7 @@ impl<G> Desk<G> {
     }
 
     /// Has a side request wait with a turn.
-    pub(super) fn join_lead(&mut self, side: TurnId, lead: TurnId, effects: &mut Effects) {
+    pub(super) fn join_lead(&mut self, side: TurnId, lead: TurnId) {
         let Some(found) = self.turns.get_mut(&side) else { return };
         found.with = Some(lead);
         found.beside.clear();
@@ -146,23 +145,17 @@ impl<G> Desk<G> {
         if let Some(lead) = self.turns.get_mut(&lead) {
             lead.beside.push(side);
         }
-        effects.push(Effect::Changed(side));
+        self.todo.push(Effect::Changed(side));
     }
 
     /// Ends what waited with a turn that has ended.
-    pub(super) fn end_beside(
-        &mut self,
-        turn: &Turn<G>,
-        ending: TurnEnding,
-        now: Tick,
-        effects: &mut Effects,
-    ) {
+    pub(super) fn end_beside(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
         if let Some(lead) = turn.with.and_then(|lead| self.turns.get_mut(&lead)) {
             lead.beside.retain(|side| *side != turn.id);
-            effects.push(Effect::Changed(lead.id));
+            self.todo.push(Effect::Changed(lead.id));
         }
         if turn.class == TurnClass::Side && ending.is_of_client() {
-            return self.hand_over(&turn.beside, effects);
+            return self.hand_over(&turn.beside);
         }
         for &side in &turn.beside {
             let Some(found) = self.turns.get(&side) else { continue };
@@ -170,12 +163,12 @@ impl<G> Desk<G> {
                 (TurnEnding::Sent { .. }, TurnClient::Lost { .. }) => TurnEnding::CLIENT_GONE,
                 (ending, _) => turn.shared_ending(ending),
             };
-            self.end(side, ending, now, effects);
+            self.end(side, ending, now);
         }
     }
 
     /// The client of the first of several equal side requests is gone, and others wait all the same.
-    fn hand_over(&mut self, others: &[TurnId], effects: &mut Effects) {
+    fn hand_over(&mut self, others: &[TurnId]) {
         let is_connected = |side: &&TurnId| self.turns.get(*side).is_some_and(|t| t.connection().is_some());
         let Some(&first) = others.iter().find(is_connected).or(others.first()) else { return };
         for &side in others {
@@ -187,7 +180,7 @@ impl<G> Desk<G> {
                 Vec::new()
             };
             self.account(side);
-            effects.push(Effect::Changed(side));
+            self.todo.push(Effect::Changed(side));
         }
     }
 

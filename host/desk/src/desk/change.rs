@@ -56,7 +56,8 @@ impl<G> Desk<G> {
         self.account(turn);
         // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
-        Ok(self.done(vec![Effect::Changed(turn)]))
+        self.todo.push(Effect::Changed(turn));
+        Ok(self.done())
     }
 
     /// Event: a person pins sections, in the order in which people are to see them, and unpins all

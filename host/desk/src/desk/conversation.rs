@@ -16,18 +16,17 @@ impl<G> Desk<G> {
     /// begins anew, and they are given up.
     #[must_use = "the effects must be carried out"]
     pub fn receive(&mut self, request: &Request, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         if request.class == TurnClass::Main {
             let old = self.turns_of(&request.session, |turn| turn.is_of_another_model(request.model));
-            self.discard(old, CancelReason::ContextChanged, now, &mut effects);
+            self.discard(old, CancelReason::ContextChanged, now);
             let activated = self.sessions.renew(request, now);
             let tidied = self.tidy(now);
             if activated || tidied {
-                effects.push(Effect::SessionsChanged);
+                self.todo.push(Effect::SessionsChanged);
             }
         }
-        self.done(effects)
+        self.done()
     }
 
     /// Event: the policy has judged a main request. The conversation is shown by what the user said
@@ -64,15 +63,14 @@ impl<G> Desk<G> {
         if !self.knows(session) && !self.has_pending(session) {
             return Err(DeskError::NoSuchSession);
         }
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let turns = self.turns_of(session, |_| true);
-        self.discard(turns, CancelReason::SessionDisposed, now, &mut effects);
+        self.discard(turns, CancelReason::SessionDisposed, now);
         self.sessions.forget(session);
         self.monitor.forget(session);
         self.forget_saved();
-        effects.push(Effect::SessionsChanged);
-        Ok(self.done(effects))
+        self.todo.push(Effect::SessionsChanged);
+        Ok(self.done())
     }
 
     /// Event: the policy has judged a request of an agent.

@@ -66,9 +66,8 @@ impl<G> Desk<G> {
         }
         found.may_leave()?;
         self.forget_old(1 + found.beside.len());
-        let mut effects = Effects::new();
-        self.end(turn, TurnEnding::Sent { by: "user" }, now, &mut effects);
-        Ok(self.done(effects))
+        self.end(turn, TurnEnding::Sent { by: "user" }, now);
+        Ok(self.done())
     }
 
     /// Event: a turn is cancelled, at the front or queued.
@@ -79,24 +78,22 @@ impl<G> Desk<G> {
         let found = self.actionable(turn, now)?;
         let (session, class) = (Arc::clone(found.session()), found.class);
         self.forget_old(1);
-        let mut effects = Effects::new();
-        self.discard([turn], reason, now, &mut effects);
+        self.discard([turn], reason, now);
         if class == TurnClass::Main && reason == CancelReason::User {
             // What its client asks beside the question goes with it: one question, one cancel.
             let beside = self.turns_of(&session, |turn| turn.class == TurnClass::Side);
-            self.discard(beside, reason, now, &mut effects);
+            self.discard(beside, reason, now);
         }
-        Ok(self.done(effects))
+        Ok(self.done())
     }
 
     /// Event: the gate stops. Nothing is pending afterwards.
     #[must_use = "the effects must be carried out"]
     pub fn close(&mut self, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let all: Vec<_> = self.turns.keys().copied().collect();
-        self.discard(all, CancelReason::GateStopped, now, &mut effects);
-        self.done(effects)
+        self.discard(all, CancelReason::GateStopped, now);
+        self.done()
     }
 
     /// Discards turns, the newest first: none of them moves to the front on the way.
@@ -105,10 +102,9 @@ impl<G> Desk<G> {
         turns: impl IntoIterator<Item = TurnId, IntoIter: DoubleEndedIterator>,
         reason: CancelReason,
         now: Tick,
-        effects: &mut Effects,
     ) {
         for turn in turns.into_iter().rev() {
-            self.end(turn, TurnEnding::Discarded(Dismissal::Cancelled(reason)), now, effects);
+            self.end(turn, TurnEnding::Discarded(Dismissal::Cancelled(reason)), now);
         }
     }
 
@@ -121,29 +117,28 @@ impl<G> Desk<G> {
     /// Event: time has passed.
     #[must_use = "the effects must be carried out"]
     pub fn elapse(&mut self, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         if self.tidy(now) {
-            effects.push(Effect::SessionsChanged);
+            self.todo.push(Effect::SessionsChanged);
         }
-        self.done(effects)
+        self.done()
     }
 
     /// Ends the turns whose time is over, the earliest first.
-    pub(super) fn run_clock(&mut self, now: Tick, effects: &mut Effects) {
+    pub(super) fn run_clock(&mut self, now: Tick) {
         self.forget_old(0);
         self.cancels.pass(now);
         self.lately.pass(now);
         while let Some(&(_, turn)) = self.wakes.first().filter(|(at, _)| *at <= now) {
             match self.turns.get(&turn).map(Turn::ending_by_time) {
-                Some(ending) => self.end(turn, ending, now, effects),
+                Some(ending) => self.end(turn, ending, now),
                 None => drop(self.wakes.pop_first()),
             }
         }
     }
 
     /// Ends a turn, and what waits with it. Every end of a turn passes here.
-    pub(super) fn end(&mut self, turn: TurnId, ending: TurnEnding, now: Tick, effects: &mut Effects) {
+    pub(super) fn end(&mut self, turn: TurnId, ending: TurnEnding, now: Tick) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
         if matches!(ending, TurnEnding::Sent { .. }) {
             turn.holds.answer();
@@ -151,14 +146,14 @@ impl<G> Desk<G> {
         self.discount(turn.id, turn.counted);
         self.remember(&turn, ending, now);
         self.keep_decision(&turn, ending, now);
-        effects.push(Effect::Changed(turn.id));
+        self.todo.push(Effect::Changed(turn.id));
         let (id, session) = (turn.id, Arc::clone(turn.session()));
         if let Some(to) = turn.connection() {
             self.connections.remove(&to);
-            effects.push(turn.answer(ending, to));
+            self.todo.push(turn.answer(ending, to));
         }
-        self.move_up(&session, id, now, effects);
-        self.end_beside(&turn, ending, now, effects);
+        self.move_up(&session, id, now);
+        self.end_beside(&turn, ending, now);
     }
 
     fn remember(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
@@ -185,7 +180,7 @@ impl<G> Desk<G> {
 
     /// Removes a turn from its session's queue. If it was at the front, the time of the next one
     /// starts.
-    fn move_up(&mut self, session: &str, gone: TurnId, now: Tick, effects: &mut Effects) {
+    fn move_up(&mut self, session: &str, gone: TurnId, now: Tick) {
         let Some(line) = self.lines.get_mut(session) else { return };
         line.retain(|&turn| turn != gone);
         if line.is_empty() {
@@ -197,7 +192,7 @@ impl<G> Desk<G> {
             front.queued = false;
             front.holds.begin(now);
             let front = front.id;
-            effects.push(Effect::Changed(front));
+            self.todo.push(Effect::Changed(front));
             self.account(front);
         }
         self.space_out(session);

@@ -71,20 +71,19 @@ impl<G> Desk<G> {
         question: Option<&Question>,
         now: Tick,
     ) -> (Asked, Effects) {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         if let Some(reason) = question.and_then(|question| self.cancels.of(session, question, now)) {
             let again = Dismissal::CancelledBefore { reason, limit: self.limits.cancel_holds };
-            return (Asked::Dismissed(again), self.done(effects));
+            return (Asked::Dismissed(again), self.done());
         }
         let asked = match class {
-            TurnClass::Main => self.pause_by_mode(session, &mut effects),
+            TurnClass::Main => self.pause_by_mode(session),
             TurnClass::Subagent | TurnClass::Side => None,
         };
-        (asked.map_or(Asked::Nothing, Asked::Pause), self.done(effects))
+        (asked.map_or(Asked::Nothing, Asked::Pause), self.done())
     }
 
-    fn pause_by_mode(&mut self, session: &str, effects: &mut Effects) -> Option<ModePause> {
+    fn pause_by_mode(&mut self, session: &str) -> Option<ModePause> {
         if let Some(mode) =
             self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| turn.mode)
         {
@@ -96,7 +95,7 @@ impl<G> Desk<G> {
         let before = self.modes.mode();
         let pause = self.modes.pause_next(session);
         if self.modes.mode() != before {
-            effects.push(Effect::ModeChanged);
+            self.todo.push(Effect::ModeChanged);
         }
         pause
     }
@@ -107,42 +106,41 @@ impl<G> Desk<G> {
     /// other choice gives nothing up: what waits under `autoOverride` is what it captures.
     #[must_use = "the effects must be carried out"]
     pub fn set_mode(&mut self, mode: TurnMode, now: Tick) -> Effects {
-        let mut effects = Effects::new();
-        self.run_clock(now, &mut effects);
+        self.run_clock(now);
         let before = self.modes.mode();
         self.modes.choose(mode);
         if before != mode {
-            effects.push(Effect::ModeChanged);
+            self.todo.push(Effect::ModeChanged);
         }
         match mode {
-            TurnMode::Off => self.end_modes(now, &mut effects),
-            TurnMode::AutoOverride => self.capture_what_waits(&mut effects),
+            TurnMode::Off => self.end_modes(now),
+            TurnMode::AutoOverride => self.capture_what_waits(),
             TurnMode::InterceptOnce | TurnMode::InterceptAlways => {}
         }
-        self.done(effects)
+        self.done()
     }
 
-    fn end_modes(&mut self, now: Tick, effects: &mut Effects) {
+    fn end_modes(&mut self, now: Tick) {
         let by_mode: Vec<_> =
             self.turns.values().filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
-        self.discard(by_mode, CancelReason::ModeDisabled, now, effects);
+        self.discard(by_mode, CancelReason::ModeDisabled, now);
         let asked: Vec<_> =
             self.turns.values().filter(|turn| turn.mode.is_some()).map(|turn| turn.id).collect();
         for id in asked {
             let Some(turn) = self.turns.get_mut(&id) else { continue };
             turn.leave_mode();
             let session = Arc::clone(turn.session());
-            effects.push(Effect::Changed(id));
+            self.todo.push(Effect::Changed(id));
             self.account(id);
             self.space_out(&session);
         }
     }
 
-    fn capture_what_waits(&mut self, effects: &mut Effects) {
+    fn capture_what_waits(&mut self) {
         let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|mode| mode != TurnMode::AutoOverride);
         for turn in self.turns.values_mut().filter(other) {
             turn.mode = Some(TurnMode::AutoOverride);
-            effects.push(Effect::Changed(turn.id));
+            self.todo.push(Effect::Changed(turn.id));
         }
     }
 

@@ -56,6 +56,8 @@ pub struct Desk<G> {
     last: TurnId,
     /// The deadline that was last asked for.
     announced: Option<Tick>,
+    /// What the present event has the gate do.
+    todo: Effects,
 }
 
 impl<G> Desk<G> {
@@ -77,6 +79,7 @@ impl<G> Desk<G> {
             lately: Lately::default(),
             last: TurnId(0),
             announced: None,
+            todo: Effects::new(),
         }
     }
 
@@ -218,13 +221,13 @@ impl<G> Desk<G> {
         }
     }
 
-    /// Completes the effects of an event with the next deadline, if it has changed.
-    fn done(&mut self, mut effects: Effects) -> Effects {
+    /// Returns the effects of an event, with the next deadline if it has changed.
+    fn done(&mut self) -> Effects {
         let next = self.next_deadline();
         if next != self.announced {
             self.announced = next;
-            effects.extend(next.map(Effect::NextDeadline));
+            self.todo.extend(next.map(Effect::NextDeadline));
         }
-        effects
+        std::mem::take(&mut self.todo)
     }
 }
