@@ -4,10 +4,10 @@
 //! it is always the newest; a conversation that was selected by hand stays, and then modes pause
 //! requests of that one alone.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use leafgate_admin::{SessionView, ShownText, TurnClass};
 
 use crate::identity::{ModelKey, Title};
@@ -29,10 +29,8 @@ pub struct Request {
 /// The conversations.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
-    known: HashMap<Arc<str>, KnownSession>,
     /// By when they last asked; the newest one is the last.
-    order: BTreeMap<u64, Arc<str>>,
-    requests: u64,
+    known: IndexMap<Arc<str>, KnownSession>,
     active: Option<Arc<str>>,
     follows: bool,
 }
@@ -42,40 +40,23 @@ struct KnownSession {
     title: Title,
     requests: u64,
     last: Tick,
-    /// Its place in the order.
-    place: u64,
     words: Option<ShownText>,
 }
 
 impl Default for SessionTable {
     fn default() -> Self {
-        SessionTable {
-            known: HashMap::new(),
-            order: BTreeMap::new(),
-            requests: 0,
-            active: None,
-            follows: true,
-        }
+        SessionTable { known: IndexMap::new(), active: None, follows: true }
     }
 }
 
 impl SessionTable {
     /// A main request has come. Returns whether its conversation became the active one.
     pub(crate) fn renew(&mut self, request: &Request, now: Tick) -> bool {
-        self.requests += 1;
-        let place = self.requests;
-        let session = self.known.entry(Arc::clone(&request.session)).or_insert_with(|| KnownSession {
-            title: request.title.clone(),
-            requests: 0,
-            last: now,
-            place,
-            words: None,
-        });
-        self.order.remove(&session.place);
-        self.order.insert(place, Arc::clone(&request.session));
-        session.title = request.title.clone();
-        session.requests += 1;
-        (session.last, session.place) = (now, place);
+        let before = self.known.shift_remove(&request.session);
+        let (requests, words) = before.map_or((0, None), |known| (known.requests, known.words));
+        let title = request.title.clone();
+        let session = KnownSession { title, requests: requests + 1, last: now, words };
+        self.known.insert(Arc::clone(&request.session), session);
         self.follows && self.activate(&request.session)
     }
 
@@ -105,8 +86,9 @@ impl SessionTable {
 
     /// Forgets a conversation. Returns whether it was known.
     pub(crate) fn forget(&mut self, session: &str) -> bool {
-        let Some(gone) = self.known.remove(session) else { return false };
-        self.order.remove(&gone.place);
+        if self.known.shift_remove(session).is_none() {
+            return false;
+        }
         if self.active.as_deref() == Some(session) {
             self.active = if self.follows { self.newest() } else { None };
         }
@@ -124,15 +106,15 @@ impl SessionTable {
     ) -> bool {
         let before = self.active.clone();
         let mut surplus = self.known.len().saturating_sub(most);
-        let newest = self.requests;
+        let newest = self.newest();
         let mut gone = Vec::new();
-        for (place, session) in &self.order {
-            let stale = self.known.get(session).is_some_and(|known| known.last.after(ttl) <= now);
+        for (session, known) in &self.known {
+            let stale = known.last.after(ttl) <= now;
             if surplus == 0 && !stale {
                 break;
             }
-            let is_active = self.active.as_ref() == Some(session);
-            if !has_turns(session) && (stale || !(is_active || *place == newest)) {
+            let is_kept = [&self.active, &newest].iter().any(|kept| kept.as_ref() == Some(session));
+            if !has_turns(session) && (stale || !is_kept) {
                 surplus = surplus.saturating_sub(1);
                 gone.push(Arc::clone(session));
             }
@@ -158,7 +140,15 @@ impl SessionTable {
 
     /// All of them, newest first.
     pub(crate) fn list(&self, now: Tick) -> impl Iterator<Item = SessionView> {
-        self.order.values().rev().filter_map(move |session| self.view(session, now))
+        self.known.iter().rev().map(move |(session, known)| SessionView {
+            id: session.to_string(),
+            label: known.title.label(session),
+            words: known.words.clone(),
+            active: self.active.as_ref() == Some(session),
+            requests: known.requests,
+            pending: 0,
+            silent_ms: known.last.millis_until(now),
+        })
     }
 
     pub(crate) fn contains(&self, session: &str) -> bool {
@@ -169,21 +159,8 @@ impl SessionTable {
         self.known.get(session).map(|known| known.title.label(session))
     }
 
-    fn view(&self, session: &str, now: Tick) -> Option<SessionView> {
-        let known = self.known.get(session)?;
-        Some(SessionView {
-            id: session.to_owned(),
-            label: known.title.label(session),
-            words: known.words.clone(),
-            active: self.active.as_deref() == Some(session),
-            requests: known.requests,
-            pending: 0,
-            silent_ms: known.last.millis_until(now),
-        })
-    }
-
     fn newest(&self) -> Option<Arc<str>> {
-        self.order.values().next_back().cloned()
+        self.known.last().map(|(session, _)| Arc::clone(session))
     }
 
     fn activate(&mut self, session: &Arc<str>) -> bool {
