@@ -8,7 +8,7 @@ use leafgate_admin::{ArmCapture, CaptureTurn, CapturedEdits, ClearSaved, ErrorCo
 use leafgate_desk::TurnId;
 
 use super::answer::{self, Answered, CallFailure};
-use crate::pending::{CaptureCase, Turns};
+use crate::pending::{Snapshot, Turns};
 use crate::saved::{PREVIEW_LIMITS, SavedSettings};
 use crate::shared::Shared;
 
@@ -83,7 +83,7 @@ pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
 /// Saves the edits of a turn that goes on waiting.
 pub(super) async fn capture(gate: &Shared, turn: TurnId, command: CaptureTurn) -> Answered {
     writable(command.scope)?;
-    let case = gate.turns.to_capture(turn)?;
+    let case = gate.turns.snapshot(turn)?;
     if command.export {
         return export(gate, case, command).await;
     }
@@ -96,7 +96,7 @@ pub(super) async fn capture(gate: &Shared, turn: TurnId, command: CaptureTurn) -
 }
 
 /// Answers with a file of the edits of a turn.
-async fn export(gate: &Shared, case: CaptureCase, command: CaptureTurn) -> Answered {
+async fn export(gate: &Shared, case: Snapshot, command: CaptureTurn) -> Answered {
     if command.scope.is_some() {
         return Err(CallFailure::new(
             ErrorCode::Malformed,
@@ -116,7 +116,7 @@ fn shown(captured: &CapturedEdits) -> Answered {
 }
 
 /// Saves the edits of a turn that has left.
-pub(super) async fn captured(gate: &Shared, case: CaptureCase) -> Result<CapturedEdits, CallFailure> {
+pub(super) async fn captured(gate: &Shared, case: Snapshot) -> Result<CapturedEdits, CallFailure> {
     blocking(gate, move |turns| {
         let captured = turns.capture(&case, None, None);
         turns.captured();

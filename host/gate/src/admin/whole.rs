@@ -31,9 +31,9 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
     let raw = |messages: Vec<String>| messages.into_iter().filter_map(RawJson::new).collect();
     EditableRequest {
         id: document.request_id(),
-        debug_name: format!("{}/{}", snapshot.title.location, snapshot.title.name),
+        debug_name: format!("{}/{}", snapshot.guard.title.location, snapshot.guard.title.name),
         model: AskedModel::of(snapshot).name().to_owned(),
-        location: snapshot.title.location.to_string(),
+        location: snapshot.guard.title.location.to_string(),
         messages: raw(draft.messages()),
         original_messages: raw(draft.original_messages()),
         request_options: options(document, &leaving, draft.options()),
@@ -44,10 +44,10 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
             max_response_tokens: ANSWER_TOKENS
                 .iter()
                 .find_map(|pointer| text_at(draft, pointer)?.parse().ok()),
-            intent: Intent::named(&snapshot.title.name)
+            intent: Intent::named(&snapshot.guard.title.name)
                 .map(|intent| intent.name().to_owned())
                 .or_else(|| text_at(draft, "/intent")),
-            endpoint_url: Some(endpoint(&snapshot.to.upstream, &snapshot.to.path)),
+            endpoint_url: Some(endpoint(&snapshot.guard.to.upstream, &snapshot.guard.to.path)),
         },
         edit_history: draft.operation_history(str::to_owned),
         turn,

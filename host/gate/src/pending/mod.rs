@@ -29,7 +29,7 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, RequestKey, Reviewer as _, Revised, Revision, Tick, Title, TurnId,
+    Dismissal, Effect, Effects, RequestKey, Reviewer as _, Revised, Revision, Tick, TurnId,
 };
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
@@ -44,7 +44,6 @@ use crate::status::Counters;
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
-pub(crate) use saving::CaptureCase;
 pub(crate) use waiter::{Decision, Dismissed, PausedTurn, TurnRelease, Waiter};
 
 /// Lines that are made while the desk is held: under a millisecond's work, even where each has
@@ -86,10 +85,6 @@ pub(crate) struct Snapshot {
     body: Bytes,
     pub(crate) digest: Digest,
     pub(crate) version: u64,
-    /// Its name in lists.
-    pub(crate) title: Title,
-    /// Where it would go.
-    pub(crate) to: Destination,
     /// The sections that a person pinned, in order.
     pub(crate) pins: Vec<SectionId>,
     /// What the turn keeps of its policy.
@@ -292,8 +287,6 @@ impl Turns {
             body: turn.body().clone(),
             digest: turn.digest(),
             version: turn.version,
-            title: turn.title.clone(),
-            to: turn.to.clone(),
             pins: turn.pins.to_vec(),
             guard: Arc::clone(&turn.reviewer),
         })

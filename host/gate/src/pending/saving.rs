@@ -1,7 +1,6 @@
 //! Saved edits of the turns here: what applies to a request, and what is captured of a turn.
 
 use std::io;
-use std::sync::Arc;
 
 use leafgate_admin::{
     CapturedEdits, OnDrift, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
@@ -9,23 +8,14 @@ use leafgate_admin::{
 use leafgate_desk::{DeskError, TurnId};
 use leafgate_policy::{Evaluation, On};
 use leafgate_saved::{Capture, CaptureStamp, Captured, GuardKey, SavedFile};
-use leafgate_tree::Draft;
 
-use super::{TurnGuard, Turns};
+use super::{Snapshot, Turns};
 use crate::saved::{Applicable, Saved, SavedSettings, SavedStore, time_of_day};
 
 /// Bytes of the key of a file that is shared.
 const EXPORT_KEY: usize = 16;
 
-/// A turn whose edits are to be saved, as it stood at one moment.
-pub(crate) struct CaptureCase {
-    pub(crate) digest: leafgate_desk::Digest,
-    session: Arc<str>,
-    draft: Arc<Draft>,
-    guard: Arc<TurnGuard>,
-}
-
-impl CaptureCase {
+impl Snapshot {
     /// The edits of a person that stand in the turn, made saved edits: by an evaluation of the same
     /// request by the turn's own generation, in which they are made where saved edits are.
     fn captured(&self, key: &GuardKey, stamp: &CaptureStamp) -> Captured {
@@ -64,28 +54,16 @@ impl Turns {
         self.saved.applicable(session)
     }
 
-    /// A turn whose edits a person wants to save.
-    pub(crate) fn to_capture(&self, turn: TurnId) -> Result<CaptureCase, DeskError> {
-        let state = self.lock();
-        let turn = state.desk.turn(turn)?;
-        Ok(CaptureCase {
-            digest: turn.digest(),
-            session: Arc::clone(turn.session()),
-            draft: Arc::clone(&turn.draft),
-            guard: Arc::clone(&turn.reviewer),
-        })
-    }
-
     /// The turn, if it waits because its edits are to be saved.
-    pub(crate) fn capturing(&self, turn: TurnId) -> Option<CaptureCase> {
-        let by_mode = self.lock().desk.turn(turn).ok().and_then(|turn| turn.mode);
-        if by_mode == Some(TurnMode::AutoOverride) { self.to_capture(turn).ok() } else { None }
+    pub(crate) fn capturing(&self, turn: TurnId) -> Option<Snapshot> {
+        let by_mode = |turn: &Snapshot| turn.summary.mode == Some(TurnMode::AutoOverride);
+        self.snapshot(turn).ok().filter(by_mode)
     }
 
     /// Saves the edits of a turn. Evaluates a request and waits for the disk.
     pub(crate) fn capture(
         &self,
-        case: &CaptureCase,
+        case: &Snapshot,
         scope: Option<SavedScope>,
         on_drift: Option<OnDrift>,
     ) -> CapturedEdits {
@@ -98,10 +76,10 @@ impl Turns {
         if edits.is_empty() {
             return answer;
         }
-        match self.saved.put(scope, &case.session, &edits) {
+        match self.saved.put(scope, &case.guard.session, &edits) {
             Ok(()) => {
                 self.tell_saved();
-                CapturedEdits { edits: Saved::shown(scope, &case.session, &edits), ..answer }
+                CapturedEdits { edits: Saved::shown(scope, &case.guard.session, &edits), ..answer }
             }
             Err(error) => CapturedEdits { not_saved: Some(error.to_string()), ..answer },
         }
@@ -109,14 +87,14 @@ impl Turns {
 
     /// Makes a file of the edits of a turn, for a project: with a key of its own, since those who
     /// share it have not the key of this installation. Evaluates a request.
-    pub(crate) fn export(&self, case: &CaptureCase, on_drift: Option<OnDrift>) -> io::Result<CapturedEdits> {
+    pub(crate) fn export(&self, case: &Snapshot, on_drift: Option<OnDrift>) -> io::Result<CapturedEdits> {
         let on_drift = on_drift.unwrap_or(self.saved.settings().on_drift);
         let mut key = [0; EXPORT_KEY];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let key = base16ct::lower::encode_string(&key);
         let stamp = CaptureStamp { on_drift, updated_at: time_of_day() };
         let Captured { edits, left_out } = case.captured(&GuardKey::derive(key.as_bytes()), &stamp);
-        let shown = Saved::shown(SavedScope::Project, &case.session, &edits);
+        let shown = Saved::shown(SavedScope::Project, &case.guard.session, &edits);
         let mut file = SavedFile { key: Some(key), ..SavedFile::default() };
         file.put(&edits).map_err(io::Error::other)?;
         Ok(CapturedEdits {
