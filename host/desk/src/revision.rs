@@ -6,7 +6,6 @@
 //! and the desk takes the [`Revised`] back unless another change was faster. A refused change
 //! leaves no trace, not even in the journal.
 
-use std::fmt;
 use std::sync::Arc;
 
 use leafgate_policy::Verdict;
@@ -19,8 +18,8 @@ use crate::reviewer::Reviewer;
 use crate::summary::TurnExtract;
 use crate::turn::memory;
 
-/// A change that a person makes to a request.
-#[derive(Clone)]
+/// A change that a person makes to a request. `Debug` shows no text.
+#[derive(Clone, derive_more::Debug)]
 pub enum Change {
     /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling. A
     /// section that was deleted is put back first, as an edit of its own.
@@ -28,6 +27,7 @@ pub enum Change {
         /// The leaf, or a string that spells a document.
         node: NodeId,
         /// Its new text, not yet redacted.
+        #[debug("{} bytes", text.len())]
         text: String,
     },
     /// Leaves a section out, with what must go with it.
@@ -39,6 +39,7 @@ pub enum Change {
         /// The message behind it.
         before: SectionId,
         /// Its text, not yet redacted.
+        #[debug("{} bytes", text.len())]
         text: String,
     },
     /// Gives a message that a person put in another text.
@@ -46,6 +47,7 @@ pub enum Change {
         /// Its place among those that were put in.
         place: usize,
         /// Its new text, not yet redacted.
+        #[debug("{} bytes", text.len())]
         text: String,
     },
     /// Takes a redaction back, by its number: the received value leaves, with this request alone.
@@ -155,20 +157,4 @@ impl Change {
 
 fn exists(place: usize, count: usize) -> Result<(), DeskError> {
     if place < count { Ok(()) } else { Err(DeskError::NoSuchPlace) }
-}
-
-impl fmt::Debug for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Change::Set { node, text } => write!(f, "Set({node:?}, {} bytes)", text.len()),
-            Change::Delete(section) => f.debug_tuple("Delete").field(section).finish(),
-            Change::Restore(section) => f.debug_tuple("Restore").field(section).finish(),
-            Change::Insert { before, text } => write!(f, "Insert(before {before:?}, {} bytes)", text.len()),
-            Change::Rewrite { place, text } => write!(f, "Rewrite({place}, {} bytes)", text.len()),
-            Change::Release(number) => f.debug_tuple("Release").field(number).finish(),
-            Change::Undo => f.write_str("Undo"),
-            Change::Redo => f.write_str("Redo"),
-            Change::Reset => f.write_str("Reset"),
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! One pending turn: a request, its edits, and the client that waits for the answer.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -96,6 +95,8 @@ pub(crate) enum TurnClient {
 }
 
 /// A pending turn. Everything that can be read of it has passed redaction.
+#[derive(derive_more::Debug)]
+#[debug("Turn {{ id: {id}, state: {}, version: {version}, digest: {}, draft: {draft:?}, .. }}", self.state(), self.digest())]
 pub struct Turn<G> {
     /// Its number.
     pub id: TurnId,
@@ -299,16 +300,4 @@ impl<G> Turn<G> {
 /// room.
 pub(crate) fn memory(draft: &Draft, rendering: &Rendering, reviewer: &impl Reviewer) -> usize {
     draft.memory() + rendering.body.len().max(draft.document().source().len()) + reviewer.memory()
-}
-
-impl<G> fmt::Debug for Turn<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn")
-            .field("id", &self.id)
-            .field("state", &self.state())
-            .field("version", &self.version)
-            .field("digest", &self.rendering.digest)
-            .field("draft", &self.draft)
-            .finish_non_exhaustive()
-    }
 }
