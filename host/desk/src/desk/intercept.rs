@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use leafgate_admin::{AutoState, TurnClass, TurnMode};
+use leafgate_admin::{ModeView, TurnClass, TurnMode};
 
 use super::Desk;
 use crate::effect::{Effect, Effects};
@@ -26,25 +26,15 @@ pub enum Asked {
 }
 
 /// What will happen to the next turns, for people and programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Deref)]
 pub struct Outlook {
-    /// The mode in force.
-    pub mode: TurnMode,
-    /// The mode that a start after this run begins with.
-    pub lasting: TurnMode,
-    /// What `autoOverride` does with the next turn, where it is in force, or is again after a single
-    /// pause.
-    pub auto: Option<AutoState>,
+    /// As far as the desk knows it: nothing of saved edits, and of what is switched off.
+    #[deref]
+    pub view: ModeView,
     /// The conversation that a person looks at.
     pub active: Option<Arc<str>>,
-    /// How many turns wait for a person.
-    pub pending: usize,
     /// Whether the mode pauses any turn.
     pub pauses: bool,
-    /// What will pause, and why: a sentence or two.
-    pub text: String,
-    /// What a list says in which no turn is.
-    pub idle: Option<&'static str>,
 }
 
 const WAITING: &str = "Waiting for chat request: send a prompt, and it is shown here before it leaves.";
@@ -188,16 +178,18 @@ impl<G> Desk<G> {
         let mode = self.modes.mode();
         let active = self.sessions.active().map(AsRef::as_ref);
         let (pauses, text) = self.what_will_pause();
-        Outlook {
+        let idle = if mode == TurnMode::Off { OFF } else { WAITING };
+        let view = ModeView {
             mode,
             lasting: self.modes.lasting(),
+            label: mode.label().to_owned(),
             auto: self.applies_saved().then(|| self.modes.auto(active)),
-            active: self.sessions.active().cloned(),
             pending: self.waiting().count(),
-            idle: self.turns.is_empty().then_some(if mode == TurnMode::Off { OFF } else { WAITING }),
-            pauses,
             text,
-        }
+            idle: self.turns.is_empty().then(|| idle.to_owned()),
+            ..ModeView::default()
+        };
+        Outlook { view, active: self.sessions.active().cloned(), pauses }
     }
 
     /// Whether the mode pauses any turn, and which, in words. A conversation that was selected is the

@@ -532,10 +532,10 @@ fn every_outlook_says_what_will_pause() {
     let mut told = Vec::new();
     for &mode in TurnMode::ALL {
         bench.set_mode(mode);
-        told.push(bench.desk.outlook().text);
+        told.push(bench.desk.outlook().view.text);
     }
     let _ = bench.desk.save(true);
-    told.push(bench.desk.outlook().text);
+    told.push(bench.desk.outlook().view.text);
     assert_eq!(
         told,
         [
@@ -592,9 +592,9 @@ fn under_a_mode_no_rule_sends_by_time_what_nobody_looked_at() {
 #[test]
 fn an_empty_desk_says_what_it_waits_for() {
     let mut bench = Bench::new();
-    assert!(bench.desk.outlook().idle.unwrap().starts_with("Prompt interception is off"));
+    assert!(bench.desk.outlook().view.idle.unwrap().starts_with("Prompt interception is off"));
     bench.set_mode(TurnMode::InterceptAlways);
-    assert!(bench.desk.outlook().idle.unwrap().starts_with("Waiting for chat request"));
+    assert!(bench.desk.outlook().view.idle.unwrap().starts_with("Waiting for chat request"));
     bench.paused_by_mode("s", "Hi");
-    assert_eq!((bench.desk.outlook().idle, bench.desk.outlook().pending), (None, 1));
+    assert_eq!((bench.desk.outlook().view.idle, bench.desk.outlook().pending), (None, 1));
 }

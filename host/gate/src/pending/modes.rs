@@ -156,25 +156,16 @@ impl Turns {
     }
 
     fn view(&self, outlook: Outlook) -> ModeView {
-        let auto = outlook.auto;
-        let off = self.off.left().map(|left| left.as_secs().max(1));
-        let told = off
-            .map(|left| format!("everything passes as it comes for {left} s more, and no rule looks at it"));
-        ModeView {
-            mode: outlook.mode,
-            off_seconds: off,
-            label: if off.is_some() { "SWITCHED OFF" } else { outlook.mode.label() }.to_owned(),
-            lasting: outlook.lasting,
-            auto,
-            saved: auto.map(|_| self.saved.status(auto, outlook.active.as_deref())),
-            pending: outlook.pending,
-            text: told.unwrap_or_else(|| match &self.intercept {
-                Some(list) if outlook.pauses => format!("{}{list}", outlook.text),
-                _ => outlook.text,
-            }),
-            idle: outlook.idle.map(str::to_owned),
-            not_kept: None,
+        let mut view = outlook.view;
+        view.saved = view.auto.map(|auto| self.saved.status(Some(auto), outlook.active.as_deref()));
+        if let Some(left) = self.off.left().map(|left| left.as_secs().max(1)) {
+            view.off_seconds = Some(left);
+            view.label = "SWITCHED OFF".to_owned();
+            view.text = format!("everything passes as it comes for {left} s more, and no rule looks at it");
+        } else if let Some(list) = self.intercept.as_deref().filter(|_| outlook.pauses) {
+            view.text.push_str(list);
         }
+        view
     }
 
     pub(super) fn publish_mode(&self, desk: &Desk<TurnGuard>) {
