@@ -1,10 +1,10 @@
 //! What the desk asks the gate to do. The desk itself does nothing: the gate carries these out, in
 //! order.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use leafgate_admin::SubagentView;
 use leafgate_tree::Draft;
 
 use crate::digest::{Destination, Digest};
@@ -12,7 +12,8 @@ use crate::identity::{ConnectionId, TurnId};
 use crate::reason::Dismissal;
 use crate::tick::Tick;
 
-/// One thing to do.
+/// One thing to do. `Debug` shows no body.
+#[derive(derive_more::Debug)]
 pub enum Effect {
     /// Send a body, and give the answer to a connection. At most once per turn.
     Forward {
@@ -20,14 +21,8 @@ pub enum Effect {
         turn: TurnId,
         /// The connection that gets the answer.
         to: ConnectionId,
-        /// Where it goes, and how.
-        destination: Destination,
-        /// The very bytes that were shown.
-        body: Bytes,
-        /// The digest of these bytes.
-        digest: Digest,
-        /// What they were made of.
-        draft: Arc<Draft>,
+        /// What is sent.
+        release: TurnRelease,
     },
     /// Answer a connection with a refusal, in the form of its API.
     Answer {
@@ -45,37 +40,32 @@ pub enum Effect {
     /// Another conversation is active, one is gone, or others are followed: show the list again.
     SessionsChanged,
     /// A request of an agent is in the monitor: publish it.
-    Observed,
+    Observed(Box<SubagentView>),
     /// Call [`crate::Desk::elapse`] at this time. Replaces an earlier request. A call that comes
     /// too early does no harm.
     NextDeadline(Tick),
 }
 
+/// A turn that was let go. `Debug` shows no body.
+#[derive(derive_more::Debug)]
+pub struct TurnRelease {
+    /// Where it goes, and how.
+    pub destination: Destination,
+    /// The very bytes that were shown.
+    #[debug("{} bytes", body.len())]
+    pub body: Bytes,
+    /// What a person agreed to: the digest of these bytes.
+    pub digest: Digest,
+    /// What they were made of.
+    #[debug(skip)]
+    pub draft: Arc<Draft>,
+    /// Edits that stand in it.
+    pub edits: usize,
+    /// Redactions that stand in it.
+    pub redactions: usize,
+    /// Who let it go: `user`, or `timeout` where a rule lets it go when nobody decides.
+    pub by: &'static str,
+}
+
 /// Effects of one event, in order.
 pub type Effects = Vec<Effect>;
-
-impl fmt::Debug for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Effect::Forward { turn, to, destination, body, digest, draft: _ } => f
-                .debug_struct("Forward")
-                .field("turn", turn)
-                .field("to", to)
-                .field("destination", destination)
-                .field("body", &format_args!("{} bytes", body.len()))
-                .field("digest", digest)
-                .finish(),
-            Effect::Answer { turn, to, dismissal } => f
-                .debug_struct("Answer")
-                .field("turn", turn)
-                .field("to", to)
-                .field("dismissal", dismissal)
-                .finish(),
-            Effect::Changed(turn) => f.debug_tuple("Changed").field(turn).finish(),
-            Effect::ModeChanged => f.write_str("ModeChanged"),
-            Effect::SessionsChanged => f.write_str("SessionsChanged"),
-            Effect::Observed => f.write_str("Observed"),
-            Effect::NextDeadline(at) => f.debug_tuple("NextDeadline").field(at).finish(),
-        }
-    }
-}

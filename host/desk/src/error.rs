@@ -115,16 +115,16 @@ impl From<Invalid> for DeskError {
 }
 
 /// The decision about a turn: the first one, which stands whoever comes later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// How it ended.
     pub state: State,
     /// Who or what decided: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
-    pub ending: &'static str,
+    pub ending: String,
 }
 
 fn decision(decided: &Option<Decided>) -> String {
-    decided.map_or_else(String::new, |Decided { state, ending }| match state {
+    decided.as_ref().map_or_else(String::new, |Decided { state, ending }| match state {
         State::TimedOut => ": its time was up, and nothing was sent".to_owned(),
         State::Resumed if ending == "user" => ": a person resumed it, and it was sent".to_owned(),
         State::Resumed => ": its time was up, and it was sent as its rules say".to_owned(),

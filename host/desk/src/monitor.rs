@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use leafgate_admin::{ShownText, SubagentSection, SubagentVerdict, SubagentView};
+use leafgate_admin::{ShownText, SubagentSection, SubagentVerdict, SubagentView, Subagents};
 use leafgate_tree::{Access, Draft};
 
 use crate::identity::Title;
@@ -65,32 +65,32 @@ pub fn agent_request(
 /// The latest requests of agents. Bounded by [`crate::DeskLimits::subagents`].
 #[derive(Debug, Default)]
 pub(crate) struct Monitor {
-    lines: VecDeque<SubagentView>,
+    /// Oldest first.
+    requests: VecDeque<SubagentView>,
+    /// How many came, those that are forgotten included.
     seen: u64,
 }
 
 impl Monitor {
-    /// Keeps a request, and forgets the oldest beyond the bound.
-    pub(crate) fn keep(&mut self, request: SubagentView, limit: usize) {
+    /// Keeps a request, and forgets the oldest beyond the bound. Returns it with its number.
+    pub(crate) fn keep(&mut self, request: SubagentView, limit: usize) -> SubagentView {
         self.seen += 1;
-        self.lines.push_back(SubagentView { number: self.seen, ..request });
-        let beyond = self.lines.len().saturating_sub(limit);
-        self.lines.drain(..beyond);
+        let request = SubagentView { number: self.seen, ..request };
+        self.requests.push_back(request.clone());
+        let beyond = self.requests.len().saturating_sub(limit);
+        self.requests.drain(..beyond);
+        request
     }
 
     /// Forgets what came of a session.
     pub(crate) fn forget(&mut self, session: &str) {
-        self.lines.retain(|line| line.session != session);
+        self.requests.retain(|request| request.session != session);
     }
 
-    /// The kept requests, newest first.
-    pub(crate) fn lines(&self) -> impl ExactSizeIterator<Item = &SubagentView> {
-        self.lines.iter().rev()
-    }
-
-    /// How many came, those that are forgotten included.
-    pub(crate) fn seen(&self) -> u64 {
-        self.seen
+    /// Lists the kept requests, newest first.
+    pub(crate) fn list(&self) -> Subagents {
+        let requests: Vec<_> = self.requests.iter().rev().cloned().collect();
+        Subagents { trimmed: self.seen - requests.len() as u64, requests, seen: self.seen }
     }
 }
 
@@ -124,10 +124,13 @@ mod tests {
             let session = if number % 2 == 0 { "S_even" } else { "S_odd" };
             monitor.keep(request(session, BODY), 3);
         }
-        let numbers = |monitor: &Monitor| monitor.lines().map(|line| line.number).collect::<Vec<_>>();
-        assert_eq!((numbers(&monitor), monitor.seen()), (vec![5, 4, 3], 5));
+        let listed = |monitor: &Monitor| {
+            let Subagents { requests, seen, trimmed } = monitor.list();
+            (requests.iter().map(|request| request.number).collect::<Vec<_>>(), seen, trimmed)
+        };
+        assert_eq!(listed(&monitor), (vec![5, 4, 3], 5, 2));
         monitor.forget("S_odd");
-        assert_eq!((numbers(&monitor), monitor.seen()), (vec![4], 5));
+        assert_eq!(listed(&monitor), (vec![4], 5, 4));
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub trait Reviewer {
     /// Returns the model that the request's path asks, where its body does not say another one.
     fn model_by_path(&self, body: &Document) -> Option<String>;
 
+    /// Returns the name of the generation.
+    fn generation(&self) -> &str;
+
     /// Returns the bytes of memory that it keeps for this turn alone, estimated.
     fn memory(&self) -> usize;
 }

@@ -2,14 +2,10 @@
 //! words, and no text of a leaf but the model's name and the first words of the question, both as
 //! they would leave.
 
-use std::sync::Arc;
+use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State, TurnSummary};
+use leafgate_policy::Hold;
+use leafgate_tree::Draft;
 
-use leafgate_admin::{ShownText, State, TurnClass, TurnMode};
-use leafgate_policy::{Hold, OnTimeout};
-use leafgate_tree::{Draft, Format};
-
-use crate::holds::TurnHold;
-use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::Turn;
@@ -18,57 +14,14 @@ use crate::words::first_words_of;
 /// Characters of a model's name that a list shows. Real names have up to 60.
 const MODEL_SHOWN: usize = 64;
 
-/// A turn in a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnLine {
-    /// Its number.
-    pub id: TurnId,
-    /// Its session's key.
-    pub session: Arc<str>,
-    /// `<location> · <name> · …<last 6 of the session>`.
-    pub label: String,
-    /// What kind of request it is.
-    pub class: TurnClass,
-    /// The mode that asked for a person.
-    pub mode: Option<TurnMode>,
-    /// The model of the request that would leave.
-    pub model: Option<String>,
-    /// How the latest message of the user begins, as it would leave.
-    pub words: Option<ShownText>,
-    /// Its format.
-    pub format: Format,
-    /// Its state.
-    pub state: State,
-    /// How it ended: a cancel's code, `timedOut`, or who resumed it (`user`, `timeout`).
-    pub ending: Option<&'static str>,
-    /// The rules that asked for a person.
-    pub holds: Vec<TurnHold>,
-    /// The rule that blocks it as it stands.
-    pub block: Option<Hold>,
-    /// When it came.
-    pub waiting_since: Tick,
-    /// The latest moment at which it ends by itself.
-    pub deadline: Tick,
-    /// What happens then.
-    pub at_deadline: OnTimeout,
-    /// The turn that it waits with, whose decision it shares.
-    pub with: Option<TurnId>,
-    /// How many side requests wait with it.
-    pub beside: usize,
-    /// Edits whose effect stands in what would leave, whoever made them.
-    pub edits: usize,
-    /// Redactions that stand in it.
-    pub redactions: usize,
-}
-
 /// What a line shows of the request itself. It is computed when the draft changes, outside of the
 /// lock.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnExtract {
     model: Option<String>,
     words: Option<ShownText>,
-    edits: usize,
-    redactions: usize,
+    pub(crate) edits: usize,
+    pub(crate) redactions: usize,
 }
 
 impl TurnExtract {
@@ -85,43 +38,59 @@ impl TurnExtract {
     }
 }
 
-impl<G> Turn<G> {
+impl<G: Reviewer> Turn<G> {
     /// Returns the turn in a line.
     #[must_use]
-    pub fn summary(&self) -> TurnLine {
-        let expiry = self.expiry();
-        TurnLine {
-            id: self.id,
-            session: Arc::clone(&self.key.session),
-            label: self.title.label(&self.key.session),
+    pub fn summary(&self, now: Tick) -> TurnSummary {
+        let (expiry, state) = (self.expiry(), self.state());
+        let asked = self.holds().iter().map(|held| hold(&held.hold, false, held.state, &self.draft));
+        let block = self.block().map(|block| hold(block, true, HoldState::Open, &self.draft));
+        TurnSummary {
+            id: self.id.to_string(),
+            label: self.title.label(self.session()),
+            session: self.session().to_string(),
+            model: self.extract.model.clone().unwrap_or_default(),
+            words: self.extract.words.clone(),
+            format: self.draft.document().format().name().to_owned(),
             class: self.class,
             mode: self.mode,
-            model: self.extract.model.clone(),
-            words: self.extract.words.clone(),
-            format: self.draft.document().format(),
-            state: self.state(),
+            state,
             ending: None,
-            holds: self.holds().iter().map(|held| located(held, &self.draft)).collect(),
-            block: self.block().cloned(),
-            waiting_since: self.since,
-            deadline: expiry.at,
-            at_deadline: expiry.then,
-            with: self.with,
-            beside: self.beside.len(),
+            holds: asked.chain(block).collect(),
+            waited_ms: self.since.millis_until(now),
+            left_ms: now.millis_until(expiry.at),
+            on_timeout: match expiry.then {
+                leafgate_policy::OnTimeout::Cancel => OnTimeout::Cancel,
+                leafgate_policy::OnTimeout::Resume => OnTimeout::Resume,
+            },
             edits: self.extract.edits,
             redactions: self.extract.redactions,
+            connections: usize::from(state != State::Disconnected),
+            with: self.with.map(|turn| turn.to_string()),
+            beside: self.beside.len(),
+            generation: self.reviewer.generation().to_owned(),
         }
     }
 }
 
-/// Names the place of a pause that a rule's condition found: its words say it to people, and what
-/// shows places needs the pointer.
-fn located(held: &TurnHold, draft: &Draft) -> TurnHold {
-    let mut held = held.clone();
-    for place in held.hold.places.iter_mut().filter(|place| place.at.is_none()) {
-        place.at = place.node.map(|node| draft.pointer(node));
+fn hold(hold: &Hold, blocks: bool, state: HoldState, draft: &Draft) -> HoldView {
+    let place = |place: &leafgate_policy::HoldPlace| HoldPlace {
+        what: place.what.clone(),
+        // A rule's condition found it: its words say the place to people, and what shows places needs
+        // the pointer.
+        at: place.at.clone().or_else(|| place.node.map(|node| draft.pointer(node))),
+        stands: place.stands,
+    };
+    HoldView {
+        rule: hold.rule.to_string(),
+        severity: hold.severity.map(|severity| severity.name().to_owned()),
+        reason: hold.reason.clone(),
+        detail: hold.detail.clone(),
+        places: hold.places.iter().map(place).collect(),
+        total: hold.total,
+        blocks,
+        state,
     }
-    held
 }
 
 /// Reads the draft's text and not the document's, which still holds redacted values. A path that names

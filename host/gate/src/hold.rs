@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::begun;
 use crate::exchange::Exchange;
 use crate::flow::Delivered;
-use crate::pending::Decision;
+use crate::pending::{Decision, check_release};
 use crate::recording::recorded_edits;
 use crate::request_event::RequestEvent;
 use crate::stages::{HeldRequest, Passed};
@@ -89,7 +89,7 @@ impl HeldRequest {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
         };
-        release.check(self.waiter.destination())?;
+        check_release(&release, self.waiter.destination())?;
         let mut along = self.along;
         if let Some(flow) = &mut along.flow {
             flow.lessened.approved = true;

@@ -345,7 +345,7 @@ impl JudgeCase {
         let ruling = self.ruling(subject, draft.document())?;
         let (holds, mode) = match (self.turns.ask(subject, shown), holds) {
             (Asked::Dismissed(dismissal), _) => {
-                let dismissed = Dismissed { dismissal, holds: Vec::new() };
+                let dismissed = Dismissed { dismissal, rules: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
             (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),

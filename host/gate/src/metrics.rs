@@ -67,7 +67,7 @@ pub(crate) struct Metrics {
     calls: CounterFamily,
     modes: CounterFamily,
     /// By how they ended, and where in their client they were asked. Both are words of ours.
-    turns_over: Mutex<BTreeMap<(&'static str, Box<str>), u64>>,
+    turns_over: Mutex<BTreeMap<[Box<str>; 2], u64>>,
 }
 
 /// What others count.
@@ -109,8 +109,8 @@ impl Metrics {
     }
 
     /// A turn is over.
-    pub(crate) fn turn_over(&self, ending: &'static str, location: &str) {
-        *lock(&self.turns_over).entry((ending, location.into())).or_default() += 1;
+    pub(crate) fn turn_over(&self, ending: &str, location: &str) {
+        *lock(&self.turns_over).entry([ending.into(), location.into()]).or_default() += 1;
     }
 
     /// Somebody chose a mode.
@@ -156,7 +156,7 @@ impl Metrics {
         self.modes.write(page, "modes_chosen_total", "Modes that somebody chose.", "mode");
         let help = "Requests that waited, by how that ended and where in their client they were asked.";
         page.head("turns_ended_total", "counter", help);
-        for ((ending, location), count) in &*lock(&self.turns_over) {
+        for ([ending, location], count) in &*lock(&self.turns_over) {
             page.sample("turns_ended_total", &[("ending", ending), ("location", location)], *count);
         }
     }

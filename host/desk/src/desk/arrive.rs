@@ -10,6 +10,7 @@ use super::beside::SharedDecision;
 use crate::effect::{Effect, Effects};
 use crate::identity::{ConnectionId, RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal, Room};
+use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::{Arrival, Turn, TurnClient};
 
@@ -32,7 +33,7 @@ pub enum Admission {
     Dismissed(Dismissal),
 }
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Event: a request has come and is not judged yet. If the same request is pending, the
     /// connection joins that turn.
     ///

@@ -14,6 +14,7 @@ use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::identity::{RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal};
+use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::{Arrival, Turn, TurnClient};
 
@@ -49,7 +50,7 @@ pub(super) enum SharedDecision {
     Decided(TurnId, TurnEnding),
 }
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Returns the turns whose decision a side request may share: those that rules hold, and those
     /// that were decided a moment ago. The newest first.
     #[must_use]

@@ -9,10 +9,11 @@ use super::Desk;
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::identity::TurnId;
+use crate::reviewer::Reviewer;
 use crate::revision::{Revised, Revision};
 use crate::tick::Tick;
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Hands a turn out to be changed.
     ///
     /// # Errors

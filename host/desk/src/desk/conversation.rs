@@ -1,15 +1,16 @@
 //! Conversations: requests renew them, a person selects, follows and closes them.
 
 use super::Desk;
-use leafgate_admin::{ActiveSession, SessionView, ShownText, SubagentView, TurnClass};
+use leafgate_admin::{ActiveSession, SessionView, ShownText, SubagentView, Subagents, TurnClass};
 
 use crate::effect::{Effect, Effects};
 use crate::error::DeskError;
 use crate::reason::CancelReason;
+use crate::reviewer::Reviewer;
 use crate::sessions::Request;
 use crate::tick::Tick;
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Event: a request has come, and is not judged yet.
     ///
     /// A main one makes its conversation the newest. Where that has turns for another model, it
@@ -76,20 +77,14 @@ impl<G> Desk<G> {
     /// Event: the policy has judged a request of an agent.
     #[must_use = "the effects must be carried out"]
     pub fn observe(&mut self, request: SubagentView) -> Effects {
-        self.monitor.keep(request, self.limits.subagents);
-        vec![Effect::Observed]
+        vec![Effect::Observed(Box::new(self.monitor.keep(request, self.limits.subagents)))]
     }
 
     /// Returns the latest requests of agents, newest first. Bounded by
     /// [`crate::DeskLimits::subagents`].
-    pub fn subagents(&self) -> impl ExactSizeIterator<Item = &SubagentView> {
-        self.monitor.lines()
-    }
-
-    /// Returns how many requests of agents came, those that are forgotten included.
     #[must_use]
-    pub fn subagents_seen(&self) -> u64 {
-        self.monitor.seen()
+    pub fn subagents(&self) -> Subagents {
+        self.monitor.list()
     }
 
     /// Returns the conversations, newest first. Bounded by [`crate::DeskLimits::sessions`], and

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use leafgate_admin::{State, TurnClass};
+use leafgate_admin::{State, TurnClass, TurnSummary};
 use leafgate_policy::OnTimeout;
 
 use super::Desk;
 use crate::digest::Digest;
-use crate::effect::{Effect, Effects};
+use crate::effect::{Effect, Effects, TurnRelease};
 use crate::error::DeskError;
 use crate::identity::{ConnectionId, TurnId};
 use crate::reason::{CancelReason, Dismissal};
-use crate::summary::TurnLine;
+use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::{Turn, TurnClient};
 
@@ -50,7 +50,7 @@ impl TurnEnding {
     }
 }
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Event: a person resumes a turn as they saw it.
     ///
     /// # Errors
@@ -166,8 +166,14 @@ impl<G> Desk<G> {
             TurnEnding::Discarded(_) => {}
             TurnEnding::Sent { .. } => self.cancels.forget(session, &question),
         }
-        let summary = turn.summary();
-        self.over.push_back(TurnLine { state: ending.state(), ending: Some(ending.code()), ..summary });
+        let over = TurnSummary {
+            state: ending.state(),
+            ending: Some(ending.code().to_owned()),
+            left_ms: 0,
+            connections: 0,
+            ..turn.summary(now)
+        };
+        self.over.push_back((turn.id, over));
     }
 
     /// Forgets all but the latest of the turns that are over, with room for so many more. Done
@@ -226,14 +232,18 @@ impl<G> Turn<G> {
     fn answer(&self, ending: TurnEnding, to: ConnectionId) -> Effect {
         match ending {
             TurnEnding::Discarded(dismissal) => Effect::Answer { turn: Some(self.id), to, dismissal },
-            TurnEnding::Sent { .. } => Effect::Forward {
-                turn: self.id,
-                to,
-                destination: self.to.clone(),
-                body: self.rendering.body.clone(),
-                digest: self.rendering.digest,
-                draft: Arc::clone(&self.draft),
-            },
+            TurnEnding::Sent { by } => {
+                let release = TurnRelease {
+                    destination: self.to.clone(),
+                    body: self.rendering.body.clone(),
+                    digest: self.rendering.digest,
+                    draft: Arc::clone(&self.draft),
+                    edits: self.extract.edits,
+                    redactions: self.extract.redactions,
+                    by,
+                };
+                Effect::Forward { turn: self.id, to, release }
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::error::DeskError;
 use crate::mode::ModePause;
 use crate::question::Question;
 use crate::reason::{CancelReason, Dismissal};
+use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::Turn;
 
@@ -40,7 +41,7 @@ pub struct Outlook {
 const WAITING: &str = "Waiting for chat request: send a prompt, and it is shown here before it leaves.";
 const OFF: &str = "Prompt interception is off: `leafgate mode interceptAlways` turns it on.";
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Returns whether a request of this session may ask what was cancelled a moment ago. Only then
     /// [`Desk::ask`] needs its question, which takes as long as its body is large.
     #[must_use]
@@ -181,8 +182,8 @@ impl<G> Desk<G> {
         let idle = if mode == TurnMode::Off { OFF } else { WAITING };
         let view = ModeView {
             mode,
-            lasting: self.modes.lasting(),
             label: mode.label().to_owned(),
+            lasting: self.modes.lasting(),
             auto: self.applies_saved().then(|| self.modes.auto(active)),
             pending: self.waiting().count(),
             text,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
-use leafgate_admin::{TurnClass, TurnMode};
+use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 
 use crate::cancels::Cancels;
 use crate::effect::{Effect, Effects};
@@ -24,8 +24,8 @@ use crate::identity::{ConnectionId, TurnId};
 use crate::limits::DeskLimits;
 use crate::mode::Modes;
 use crate::monitor::Monitor;
+use crate::reviewer::Reviewer;
 use crate::sessions::SessionTable;
-use crate::summary::TurnLine;
 use crate::tick::Tick;
 use crate::turn::Turn;
 
@@ -47,7 +47,7 @@ pub struct Desk<G> {
     memory: usize,
     connections: HashMap<ConnectionId, TurnId>,
     /// The turns that ended last, oldest first.
-    over: VecDeque<TurnLine>,
+    over: VecDeque<(TurnId, TurnSummary)>,
     modes: Modes,
     sessions: SessionTable,
     monitor: Monitor,
@@ -60,7 +60,7 @@ pub struct Desk<G> {
     todo: Effects,
 }
 
-impl<G> Desk<G> {
+impl<G: Reviewer> Desk<G> {
     /// Creates a desk without turns, in a mode.
     #[must_use]
     pub fn new(limits: DeskLimits, mode: TurnMode) -> Self {
@@ -89,8 +89,8 @@ impl<G> Desk<G> {
     }
 
     /// Returns the turns that ended last, oldest first.
-    pub fn over(&self) -> impl ExactSizeIterator<Item = &TurnLine> {
-        self.over.iter()
+    pub fn over(&self) -> impl ExactSizeIterator<Item = &TurnSummary> {
+        self.over.iter().map(|(_, over)| over)
     }
 
     /// Returns whether a session has turns.
@@ -117,10 +117,10 @@ impl<G> Desk<G> {
     ///
     /// # Errors
     /// [`DeskError::Over`] where it ended too long ago, or [`DeskError::Unknown`].
-    pub fn summary(&self, turn: TurnId) -> Result<TurnLine, DeskError> {
+    pub fn summary(&self, turn: TurnId, now: Tick) -> Result<TurnSummary, DeskError> {
         match self.remembered(turn) {
             Some(over) => Ok(over.clone()),
-            None => self.turn(turn).map(Turn::summary),
+            None => self.turn(turn).map(|turn| turn.summary(now)),
         }
     }
 
@@ -143,8 +143,8 @@ impl<G> Desk<G> {
         self.wakes.first().map(|(at, _)| *at)
     }
 
-    fn remembered(&self, turn: TurnId) -> Option<&TurnLine> {
-        self.over.iter().find(|over| over.id == turn)
+    fn remembered(&self, turn: TurnId) -> Option<&TurnSummary> {
+        self.over.iter().find(|(over, _)| *over == turn).map(|(_, summary)| summary)
     }
 
     fn missing(&self, turn: TurnId) -> DeskError {
@@ -152,7 +152,7 @@ impl<G> Desk<G> {
             return DeskError::Unknown { turn };
         }
         let over = self.remembered(turn);
-        let decided = over.and_then(|over| Some(Decided { state: over.state, ending: over.ending? }));
+        let decided = over.and_then(|over| Some(Decided { state: over.state, ending: over.ending.clone()? }));
         DeskError::Over { turn, decided }
     }
 

@@ -92,9 +92,9 @@ fn a_title_waits_with_the_turn_whose_words_it_repeats_and_leaves_with_it_as_it_c
     let mut bench = Bench::new();
     let (turn, connection) = bench.waiting(WORDS);
     let (title, of_title) = bench.beside(turn, title_of(WORDS));
-    let line = bench.desk.summary(turn).unwrap();
+    let line = bench.desk.summary(turn, bench.now).unwrap();
     assert_eq!((bench.asked(), bench.desk.outlook().pending, line.beside), (1, 1, 1));
-    assert_eq!(bench.desk.summary(title).unwrap().with, Some(turn));
+    assert_eq!(bench.desk.summary(title, bench.now).unwrap().with, Some(turn.to_string()));
     let body = bench.body(title);
     let effects = bench.resume(turn).unwrap();
     assert_eq!(forwards(&effects).iter().map(|sent| sent.1).collect::<Vec<_>>(), [connection, of_title]);
@@ -114,7 +114,7 @@ fn it_is_decided_with_the_turn_and_never_by_itself() {
     assert_eq!(bench.write(title, "/messages/1/content", "x").unwrap_err(), refused);
     // It may go before the turn does, by a person or with its client.
     assert_eq!(answers(&bench.cancel(title)), [(of_title, Dismissal::Cancelled(CancelReason::User))]);
-    assert_eq!(bench.desk.summary(turn).unwrap().beside, 0);
+    assert_eq!(bench.desk.summary(turn, bench.now).unwrap().beside, 0);
     assert_eq!(bench.state(turn), State::Waiting);
 }
 
@@ -191,7 +191,7 @@ fn what_came_first_is_asked_about_until_its_turn_comes() {
     assert_eq!(again.admission, Admission::Beside(title), "the same at once is asked about once");
     let (turn, _) = bench.waiting(WORDS);
     bench.bring_together(turn);
-    assert_eq!((bench.asked(), bench.desk.summary(turn).unwrap().beside), (1, 2));
+    assert_eq!((bench.asked(), bench.desk.summary(turn, bench.now).unwrap().beside), (1, 2));
     assert_eq!(forwards(&bench.resume(turn).unwrap()).len(), 3);
     // Somebody may have changed it by then.
     let mut bench = Bench::new();

@@ -104,7 +104,7 @@ fn a_secret_that_an_edit_brings_in_is_redacted_before_it_is_shown() {
     bench.write(TURN, SAID, &format!("prod with {SECRET} in it")).unwrap();
     let turn = bench.desk.turn(TURN).unwrap();
     assert!(bench.body(TURN).contains(&format!("prod with {TOKEN} in it")));
-    assert_eq!((turn.summary().edits, turn.summary().redactions), (1, 1));
+    assert_eq!((turn.summary(bench.now).edits, turn.summary(bench.now).redactions), (1, 1));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_release_is_an_edit_of_the_turn_and_what_a_rule_keeps_is_refused() {
     bench.change(TURN, Change::Release(0)).unwrap();
     let released = bench.body(TURN);
     assert!(released.contains(&format!("prod of xyzzy and {TOKEN}")), "{released}");
-    let summary = bench.desk.turn(TURN).unwrap().summary();
+    let summary = bench.desk.turn(TURN).unwrap().summary(bench.now);
     assert_eq!((summary.edits, summary.redactions), (1, 1));
     // The second of two reviewers is told, whichever of the two things he wants.
     let second = bench.change(TURN, Change::Release(0)).unwrap_err();
@@ -197,7 +197,9 @@ fn an_edit_that_a_rule_blocks_is_kept_and_cannot_leave() {
     bench.write(TURN, SAID, "forbidden").unwrap();
     let refused = bench.resume(TURN).unwrap_err();
     assert_eq!(refused, DeskError::Blocked(Box::new(hold("forbidden"))));
-    assert_eq!(bench.desk.summary(TURN).unwrap().block, Some(hold("forbidden")));
+    assert_eq!(bench.desk.turn(TURN).unwrap().block(), Some(&hold("forbidden")));
+    let shown = bench.desk.summary(TURN, bench.now).unwrap().holds;
+    assert!(shown.last().is_some_and(|hold| hold.blocks && hold.rule == "forbidden"), "{shown:?}");
     bench.change(TURN, Change::Undo).unwrap();
     assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
 }
@@ -210,7 +212,7 @@ fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
     bench.write(TURN, SAID, "the audit log").unwrap();
     assert_eq!(holds(&bench)[0].1, HoldState::Lapsed);
     bench.resume(TURN).unwrap();
-    let states = bench.desk.summary(TURN).unwrap().holds.into_iter().map(|held| held.state);
+    let states = bench.desk.summary(TURN, bench.now).unwrap().holds.into_iter().map(|held| held.state);
     assert_eq!(states.collect::<Vec<_>>(), [HoldState::Lapsed, HoldState::Answered]);
 }
 

@@ -12,7 +12,7 @@ use crate::common::{Bench, Came, Fate, SECRET, Words, chat, draft, hold_for, lea
 use leafgate_admin::TurnMode;
 use leafgate_desk::{
     CancelReason, Change, ConnectionId, DeskLimits, Digest, Dismissal, Effect, Effects, Revised, State, Tick,
-    Turn, TurnClass, TurnId,
+    Turn, TurnClass, TurnId, TurnRelease,
 };
 use leafgate_policy::OnTimeout;
 use proptest::prelude::*;
@@ -437,8 +437,10 @@ impl Harness {
     fn observe(&mut self, effects: Effects, cause: Cause) -> Checked {
         for effect in effects {
             match effect {
-                Effect::Forward { turn, to, body, digest, destination, .. } => {
-                    let with = self.bench.desk.summary(turn).ok().and_then(|summary| summary.with);
+                Effect::Forward { turn, to, release } => {
+                    let TurnRelease { body, digest, destination, .. } = release;
+                    let over = self.bench.desk.summary(turn, self.bench.now).unwrap();
+                    let with = over.with.map(|lead| TurnId(lead.parse().unwrap()));
                     let by_time = |turn: &TurnId| self.turns[turn].resumes_by_time;
                     let may = by_time(&turn) || with.is_some_and(|lead| by_time(&lead));
                     prop_assert!(may || self.resumed.contains(&turn), "nobody let it go");
@@ -461,7 +463,7 @@ impl Harness {
                     prop_assert!(replaced || turn.is_none_or(|turn| !self.turns[&turn].forwarded));
                     self.answer(to)?;
                 }
-                Effect::Changed(_) | Effect::ModeChanged | Effect::SessionsChanged | Effect::Observed => {}
+                Effect::Changed(_) | Effect::ModeChanged | Effect::SessionsChanged | Effect::Observed(_) => {}
                 Effect::NextDeadline(at) => self.wake = Some(at),
             }
         }
@@ -523,7 +525,7 @@ impl Harness {
                 Err(_) if !known.over => {
                     known.over = true;
                     // Whoever carries the effects out can ask how it ended.
-                    let ending = self.bench.desk.summary(id).unwrap().ending.unwrap();
+                    let ending = self.bench.desk.summary(id, self.bench.now).unwrap().ending.unwrap();
                     let reason = CancelReason::ALL.iter().find(|reason| reason.code() == ending);
                     if !known.forwarded && reason.is_some_and(|reason| reason.lasts()) {
                         let (session, says, model, _) = known.body;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use leafgate_admin::OnTimeout as Ends;
+
 use crate::common::{Bench, answers, chat, destination, forwards, hold, hold_for, leaf};
 use leafgate_desk::{
     Admission, CancelReason, Change, ConnectionId, Decided, DeskError, DeskLimits, Destination, Digest,
@@ -34,7 +36,7 @@ fn resumed_it_leaves_as_the_very_bytes_that_came() {
     assert_eq!(forwards(&effects), [(turn, connection, String::from_utf8(source.to_vec()).unwrap())]);
     assert!(answers(&effects).is_empty());
     assert_eq!(bench.state(turn), State::Resumed);
-    assert_eq!(bench.desk.summary(turn).unwrap().ending, Some("user"));
+    assert_eq!(bench.desk.summary(turn, bench.now).unwrap().ending.as_deref(), Some("user"));
 }
 
 // S0-10, S0-44
@@ -50,7 +52,7 @@ fn what_is_over_takes_nothing_any_more() {
             false => bench.desk.cancel(turn, CancelReason::User, bench.now).unwrap(),
         };
         let state = if resumed { State::Resumed } else { State::Cancelled };
-        let over = DeskError::Over { turn, decided: Some(Decided { state, ending: "user" }) };
+        let over = DeskError::Over { turn, decided: Some(Decided { state, ending: "user".to_owned() }) };
         let revised =
             revision.make(Change::Set { node: leaf(&chat(""), "/messages/2/content"), text: "x".into() });
         assert_eq!(bench.desk.accept(revised.unwrap(), bench.now).unwrap_err(), over);
@@ -68,7 +70,7 @@ fn what_never_was_is_unknown() {
     let (turn, _) = bench.waiting("drop prod");
     for turn in [TurnId(0), TurnId(turn.0 + 1)] {
         assert_eq!(bench.change(turn, Change::Undo).unwrap_err(), DeskError::Unknown { turn });
-        assert_eq!(bench.desk.summary(turn).unwrap_err(), DeskError::Unknown { turn });
+        assert_eq!(bench.desk.summary(turn, bench.now).unwrap_err(), DeskError::Unknown { turn });
     }
 }
 
@@ -81,7 +83,7 @@ fn what_ended_long_ago_is_over_all_the_same() {
     }
     assert_eq!(bench.desk.over().len(), 1);
     assert_eq!(
-        bench.desk.summary(TurnId(1)).unwrap_err(),
+        bench.desk.summary(TurnId(1), bench.now).unwrap_err(),
         DeskError::Over { turn: TurnId(1), decided: None }
     );
 }
@@ -101,7 +103,7 @@ fn cancelled_it_answers_with_the_reasons_own_words() {
         let effects = bench.desk.cancel(turn, reason, bench.now).unwrap();
         assert_eq!(answers(&effects), [(connection, Dismissal::Cancelled(reason))]);
         assert!(Dismissal::Cancelled(reason).to_string().contains(words));
-        assert_eq!(bench.desk.summary(turn).unwrap().ending, Some(code));
+        assert_eq!(bench.desk.summary(turn, bench.now).unwrap().ending.as_deref(), Some(code));
         assert_eq!(bench.state(turn), State::Cancelled);
     }
 }
@@ -126,7 +128,7 @@ fn its_time_over_it_leaves_where_all_rules_say_so() {
     let effects = bench.pass(Duration::from_secs(1));
     assert_eq!(forwards(&effects).len(), 1);
     assert_eq!(forwards(&effects)[0].1, connection);
-    assert_eq!(bench.desk.summary(TurnId(1)).unwrap().ending, Some("timeout"));
+    assert_eq!(bench.desk.summary(TurnId(1), bench.now).unwrap().ending.as_deref(), Some("timeout"));
 }
 
 #[test]
@@ -241,7 +243,7 @@ fn its_client_gone_it_lingers_and_is_then_discarded_in_silence() {
     bench.write(turn, "/messages/2/content", "leave prod").unwrap();
     let effects = bench.pass(LINGER);
     assert!(answers(&effects).is_empty() && forwards(&effects).is_empty());
-    assert_eq!(bench.desk.summary(turn).unwrap().ending, Some("clientGone"));
+    assert_eq!(bench.desk.summary(turn, bench.now).unwrap().ending.as_deref(), Some("clientGone"));
 }
 
 #[test]
@@ -292,13 +294,13 @@ fn the_next_one_moves_up_with_its_whole_time() {
     let (first, _) = bench.waiting("prod one");
     bench.arrive("s", "prod two");
     let second = TurnId(2);
-    let latest = bench.desk.summary(second).unwrap().deadline;
+    let latest = bench.desk.turn(second).unwrap().expiry().at;
     assert_eq!(latest, bench.now.after(10 * MINUTE), "after the first one's time and its own");
     bench.pass(4 * MINUTE);
     let effects = bench.resume(first).unwrap();
     assert!(matches!(effects.last(), Some(Effect::NextDeadline(at)) if *at == bench.now.after(5 * MINUTE)));
     assert_eq!(bench.state(second), State::Waiting);
-    assert_eq!(bench.desk.summary(second).unwrap().deadline, bench.now.after(5 * MINUTE));
+    assert_eq!(bench.desk.turn(second).unwrap().expiry().at, bench.now.after(5 * MINUTE));
     bench.resume(second).unwrap();
     assert_eq!(bench.desk.next_deadline(), None);
 }
@@ -358,11 +360,11 @@ fn a_summary_names_the_turn_and_tells_nothing_of_its_text() {
     bench.write(turn, "/messages/1/content", "my other plan").unwrap();
     let section = crate::common::message(&bench.desk.turn(turn).unwrap().draft, 2);
     bench.change(turn, Change::Delete(section)).unwrap();
-    let summary = bench.desk.summary(turn).unwrap();
+    let summary = bench.desk.summary(turn, bench.now).unwrap();
     assert_eq!(summary.label, "chat · test · …456789");
-    assert_eq!(summary.model.as_deref(), Some("m-1"));
+    assert_eq!(summary.model, "m-1");
     assert_eq!((summary.edits, summary.redactions), (2, 0));
-    assert_eq!((summary.state, summary.at_deadline), (State::Waiting, OnTimeout::Cancel));
+    assert_eq!((summary.state, summary.left_ms, summary.on_timeout), (State::Waiting, 300_000, Ends::Cancel));
     let (line, debugged) = (format!("{summary:?}"), format!("{:?}", bench.desk.turn(turn).unwrap()));
     assert!(line.contains("prod asks for a person"), "{line}");
     for text in ["plan", "brief"] {

@@ -71,6 +71,10 @@ impl Reviewer for TurnGuard {
         self.subject.model_by_path(body)
     }
 
+    fn generation(&self) -> &str {
+        &self.generation
+    }
+
     fn memory(&self) -> usize {
         let notes = self.notes.iter().map(|note| size_of::<Note>() + note.text.len());
         let files = self.files.iter().map(|file| file.text.len());

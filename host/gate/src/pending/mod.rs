@@ -20,7 +20,7 @@ mod saving;
 mod summary;
 mod waiter;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,7 +44,7 @@ use crate::status::Counters;
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
-pub(crate) use waiter::{Decision, Dismissed, PausedTurn, TurnRelease, Waiter};
+pub(crate) use waiter::{Decision, Dismissed, PausedTurn, Waiter, check_release};
 
 /// Lines that are made while the desk is held: under a millisecond's work, even where each has
 /// many places.
@@ -72,8 +72,8 @@ struct DeskState {
     desk: Desk<TurnGuard>,
     /// Who waits for an answer.
     waiting: HashMap<ConnectionId, oneshot::Sender<Decision>>,
-    /// The generations of the turns that listeners know of.
-    told: HashMap<TurnId, Arc<str>>,
+    /// The turns that listeners know of.
+    told: HashSet<TurnId>,
     last_connection: u64,
 }
 
@@ -109,7 +109,7 @@ impl Turns {
             state: Mutex::new(DeskState {
                 desk: Desk::new(limits, TurnMode::Off),
                 waiting: HashMap::new(),
-                told: HashMap::new(),
+                told: HashSet::new(),
                 last_connection: 0,
             }),
             start: Instant::now(),
@@ -253,7 +253,7 @@ impl Turns {
                 (last, looked) = (turn.id, looked + 1);
                 // What waits with another turn is decided with it.
                 if turn.with.is_none() {
-                    listed.push(summary::summary(turn.summary(), &turn.reviewer.generation, now));
+                    listed.push(turn.summary(now));
                 }
             }
             if looked < LISTED_AT_ONCE {
@@ -282,7 +282,7 @@ impl Turns {
         let state = self.lock();
         let turn = state.desk.turn(turn)?;
         Ok(Snapshot {
-            summary: summary::summary(turn.summary(), &turn.reviewer.generation, self.now()),
+            summary: turn.summary(self.now()),
             draft: Arc::clone(&turn.draft),
             body: turn.body().clone(),
             digest: turn.digest(),
@@ -300,10 +300,9 @@ impl Turns {
     ) -> Result<TurnSummary, DeskError> {
         let mut state = self.lock();
         let now = self.now();
-        let generation = Arc::clone(&state.desk.turn(turn)?.reviewer.generation);
         let effects = event(&mut state.desk, now)?;
         self.carry_out(&mut state, effects, now);
-        Ok(summary::summary(state.desk.summary(turn)?, &generation, now))
+        state.desk.summary(turn, now)
     }
 
     fn decide(
@@ -327,23 +326,16 @@ impl Turns {
     fn carry_out(&self, state: &mut DeskState, effects: Effects, now: Tick) {
         for effect in effects {
             match effect {
-                Effect::Forward { turn, to, body, digest, draft, .. } => {
-                    let over = state.desk.summary(turn);
-                    let by = over.as_ref().ok().and_then(|over| over.ending).unwrap_or_default();
-                    let (edits, redactions) = over.map_or((0, 0), |over| (over.edits, over.redactions));
-                    state.answer(
-                        to,
-                        Decision::Send(TurnRelease { body, digest, edits, redactions, draft, by }),
-                    );
-                }
+                Effect::Forward { to, release, .. } => state.answer(to, Decision::Send(release)),
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
                         // It was decided before it was a turn.
                         self.counters.cancelled();
                     }
-                    let over = turn.and_then(|turn| state.desk.summary(turn).ok());
-                    let holds = over.map_or_else(Vec::new, |over| over.holds);
-                    state.answer(to, Decision::Dismissed(Dismissed { dismissal, holds }));
+                    let over = turn.and_then(|turn| state.desk.summary(turn, now).ok());
+                    let holds = over.into_iter().flat_map(|over| over.holds);
+                    let rules = holds.filter(|hold| !hold.blocks).map(|hold| hold.rule).collect();
+                    state.answer(to, Decision::Dismissed(Dismissed { dismissal, rules }));
                 }
                 Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::ModeChanged => self.publish_mode(&state.desk),
@@ -351,7 +343,7 @@ impl Turns {
                     self.saved.forget(|session| state.desk.knows(session));
                     self.publish_sessions(&state.desk);
                 }
-                Effect::Observed => self.publish_subagent(&state.desk),
+                Effect::Observed(request) => self.hub.publish(|| Event::Subagent { request: *request }),
                 Effect::NextDeadline(at) => {
                     self.alarm.send_replace(Some(at));
                 }
@@ -360,36 +352,29 @@ impl Turns {
     }
 
     /// Counts, logs and publishes what became of a turn.
-    fn publish(&self, state: &mut DeskState, turn: TurnId, now: Tick) {
-        let Ok(line) = state.desk.summary(turn) else { return };
-        let began = match state.desk.turn(turn) {
-            Ok(turn) => state.told.insert(turn.id, Arc::clone(&turn.reviewer.generation)).is_none(),
-            Err(_) => false,
-        };
-        let Some(generation) = state.told.get(&turn).cloned() else { return };
-        let over = line.state.is_over();
-        match line.state {
-            _ if began => self.counters.paused(),
+    fn publish(&self, state: &mut DeskState, id: TurnId, now: Tick) {
+        let Ok(turn) = state.desk.summary(id, now) else { return };
+        let over = turn.state.is_over();
+        let was_told = if over { state.told.remove(&id) } else { !state.told.insert(id) };
+        match turn.state {
+            // Nobody heard of it while it waited.
+            _ if over && !was_told => return,
+            _ if !was_told => self.counters.paused(),
             TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
             _ => {}
         }
         if over {
-            self.counters.metrics.turn_over(line.ending.unwrap_or_default(), summary::location(&line));
+            let ending = turn.ending.as_deref().unwrap_or_default();
+            self.counters.metrics.turn_over(ending, summary::location(&turn));
         }
-        if began || over {
-            summary::log(&line, &generation);
+        if over || !was_told {
+            summary::log(&turn);
         }
-        self.hub.publish(|| {
-            let turn = summary::summary(line, &generation, now);
-            match (began, over) {
-                (true, _) => Event::Paused { turn },
-                (false, true) => Event::Resolved { turn },
-                (false, false) => Event::Changed { turn },
-            }
+        self.hub.publish(|| match (was_told, over) {
+            (false, _) => Event::Paused { turn },
+            (true, true) => Event::Resolved { turn },
+            (true, false) => Event::Changed { turn },
         });
-        if over {
-            state.told.remove(&turn);
-        }
     }
 
     /// Must be asked with the lock held: the desk's time does not run backwards.

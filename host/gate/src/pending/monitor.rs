@@ -1,9 +1,8 @@
-//! The monitor of agents, from the desk's words into those of the admin API.
+//! The monitor of agents.
 
-use leafgate_admin::{Event, SubagentView, Subagents};
-use leafgate_desk::Desk;
+use leafgate_admin::{SubagentView, Subagents};
 
-use super::{TurnGuard, Turns};
+use super::Turns;
 
 impl Turns {
     /// The policy has judged a request of an agent.
@@ -13,15 +12,6 @@ impl Turns {
 
     /// The latest requests of agents, newest first.
     pub(crate) fn subagents(&self) -> Subagents {
-        let state = self.lock();
-        let requests: Vec<_> = state.desk.subagents().cloned().collect();
-        let seen = state.desk.subagents_seen();
-        Subagents { trimmed: seen - requests.len() as u64, requests, seen }
-    }
-
-    pub(super) fn publish_subagent(&self, desk: &Desk<TurnGuard>) {
-        if let Some(request) = desk.subagents().next() {
-            self.hub.publish(|| Event::Subagent { request: request.clone() });
-        }
+        self.lock().desk.subagents()
     }
 }

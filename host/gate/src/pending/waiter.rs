@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::StatusCode;
-use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnHold};
+use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnRelease};
 use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::Draft;
 use tokio::sync::oneshot;
@@ -61,8 +60,8 @@ pub(crate) enum Decision {
 /// A turn that is not sent.
 pub(crate) struct Dismissed {
     pub(crate) dismissal: Dismissal,
-    /// Why it waited.
-    pub(crate) holds: Vec<TurnHold>,
+    /// The rules for which it waited.
+    pub(crate) rules: Vec<String>,
 }
 
 impl Dismissed {
@@ -81,8 +80,8 @@ impl Dismissed {
 
     /// Says who held the request, for which rules, and what became of it.
     fn message(&self) -> String {
-        let Dismissed { dismissal, holds } = self;
-        let mut rules: Vec<_> = holds.iter().map(|held| format!("`{}`", held.hold.rule)).collect();
+        let Dismissed { dismissal, rules } = self;
+        let mut rules: Vec<_> = rules.iter().map(|rule| format!("`{rule}`")).collect();
         rules.dedup();
         match &rules[..] {
             [] => format!("held by this gate: {dismissal}"),
@@ -92,31 +91,13 @@ impl Dismissed {
     }
 }
 
-/// A turn that was let go.
-pub(crate) struct TurnRelease {
-    /// The very bytes that were shown.
-    pub(crate) body: Bytes,
-    /// What the person agreed to.
-    pub(crate) digest: Digest,
-    /// Edits that stand in it.
-    pub(crate) edits: usize,
-    /// Redactions that stand in it.
-    pub(crate) redactions: usize,
-    /// What it was made of.
-    pub(crate) draft: Arc<Draft>,
-    /// Who let it go: `user`, or `timeout` where a rule lets it go when nobody decides.
-    pub(crate) by: &'static str,
-}
-
-impl TurnRelease {
-    /// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
-    /// method, path and header of the connection that gets the answer.
-    pub(crate) fn check(&self, to: &Destination) -> Result<(), Refusal> {
-        if Digest::of(to, &self.body) == self.digest {
-            return Ok(());
-        }
-        Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
+/// Shown is sent: the desk took the digest when the bytes were made, and it is taken again of what is about to leave, under the
+/// method, path and header of the connection that gets the answer.
+pub(crate) fn check_release(release: &TurnRelease, to: &Destination) -> Result<(), Refusal> {
+    if Digest::of(to, &release.body) == release.digest {
+        return Ok(());
     }
+    Err(Refusal::internal("what would leave is not what was shown, so the request did not leave"))
 }
 
 /// Waits for a decision. Dropping it tells the desk that the connection is gone.
@@ -150,7 +131,7 @@ impl Waiter {
     pub(crate) async fn decision(&mut self) -> Decision {
         let decided = (&mut self.decision).await;
         let lost =
-            || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::GateStopped), holds: Vec::new() };
+            || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::GateStopped), rules: Vec::new() };
         decided.unwrap_or_else(|_| Decision::Dismissed(lost()))
     }
 }
@@ -165,29 +146,24 @@ impl Drop for Waiter {
 mod tests {
     use std::time::Duration;
 
-    use leafgate_admin::HoldState;
-    use leafgate_desk::{CancelReason, Tick, TurnHold};
-    use leafgate_policy::{Cause, Hold};
     use leafgate_tree::{Document, Draft, Format, Limits};
 
     use super::*;
 
-    fn held(rule: &str) -> TurnHold {
-        let hold = Hold::new(rule.into(), Cause::Rule, String::new());
-        TurnHold { hold, state: HoldState::Open, asked: Tick::default() }
-    }
-
     #[test]
     fn a_dismissal_names_the_gate_the_rules_and_the_time_that_they_give() {
-        let said = |dismissal, holds: Vec<TurnHold>| Dismissed { dismissal, holds }.message();
+        let said = |dismissal, rules: &[&str]| {
+            let rules = rules.iter().map(|&rule| rule.to_owned()).collect();
+            Dismissed { dismissal, rules }.message()
+        };
         let timed_out = Dismissal::TimedOut { limit: Duration::from_millis(6500) };
         assert_eq!(
-            said(timed_out, vec![held("production")]),
+            said(timed_out, &["production"]),
             "held by this gate (rule `production`): nobody decided about this request within 6.5 s, so it was not sent."
         );
-        let words = said(timed_out, vec![held("a"), held("a"), held("b")]);
+        let words = said(timed_out, &["a", "a", "b"]);
         assert!(words.starts_with("held by this gate (rules `a`, `b`): "), "{words}");
-        let stopped = said(Dismissal::Cancelled(CancelReason::GateStopped), Vec::new());
+        let stopped = said(Dismissal::Cancelled(CancelReason::GateStopped), &[]);
         assert_eq!(stopped, format!("held by this gate: {}", CancelReason::GateStopped.message()));
     }
 
@@ -204,20 +180,21 @@ mod tests {
         let document = Document::parse("{}".into(), Format::Generic, &Limits::default()).unwrap();
         let draft = Arc::new(Draft::new(Arc::new(document)));
         let release = |body| TurnRelease {
-            body: Bytes::from_static(body),
+            destination: to("POST", "/v1/a"),
+            body: bytes::Bytes::from_static(body),
             digest,
             edits: 0,
             redactions: 0,
             draft: Arc::clone(&draft),
             by: "user",
         };
-        assert!(release(b"shown").check(&to("POST", "/v1/a")).is_ok());
+        assert!(check_release(&release(b"shown"), &to("POST", "/v1/a")).is_ok());
         for (to, body) in [
             (to("POST", "/v1/a"), &b"other"[..]),
             (to("POST", "/v1/b"), b"shown"),
             (to("DELETE", "/v1/a"), b"shown"),
         ] {
-            assert_eq!(release(body).check(&to).unwrap_err().code(), Code::Internal);
+            assert_eq!(check_release(&release(body), &to).unwrap_err().code(), Code::Internal);
         }
     }
 }

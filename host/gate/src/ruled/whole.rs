@@ -11,7 +11,7 @@ use super::RuledExchange;
 use super::judge::{CallsDecision, JudgedAnswer};
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::pending::{Decision, Waiter};
+use crate::pending::{Decision, Waiter, check_release};
 use crate::tally::RuleTally;
 use leafgate_http::content::{self, Content};
 use leafgate_http::in_place::INLINE_BODY;
@@ -161,7 +161,7 @@ impl RuledExchange {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
-        release.check(waiter.destination())?;
+        check_release(&release, waiter.destination())?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Err("what was let go is something else".to_owned()));

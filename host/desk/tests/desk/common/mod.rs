@@ -7,7 +7,7 @@ use leafgate_admin::TurnMode;
 use leafgate_desk::{
     Admission, Asked, CancelReason, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
     Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, State, Tick, Title, TurnClass,
-    TurnId,
+    TurnId, TurnRelease,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
@@ -51,6 +51,10 @@ impl Reviewer for Words {
 
     fn model_by_path(&self, _: &Document) -> Option<String> {
         None
+    }
+
+    fn generation(&self) -> &str {
+        "words"
     }
 
     fn memory(&self) -> usize {
@@ -270,7 +274,7 @@ impl Bench {
     }
 
     pub(crate) fn state(&self, turn: TurnId) -> State {
-        self.desk.summary(turn).unwrap().state
+        self.desk.summary(turn, self.now).unwrap().state
     }
 
     pub(crate) fn digest(&self, turn: TurnId) -> Digest {
@@ -301,7 +305,8 @@ impl Bench {
 /// What leaves: turn, connection and body.
 pub(crate) fn forwards(effects: &Effects) -> Vec<(TurnId, ConnectionId, String)> {
     let forwards = effects.iter().filter_map(|effect| match effect {
-        Effect::Forward { turn, to, destination, body, digest, .. } => {
+        Effect::Forward { turn, to, release } => {
+            let TurnRelease { destination, body, digest, .. } = release;
             assert_eq!(Digest::of(destination, body), *digest, "the digest is that of what leaves");
             Some((*turn, *to, String::from_utf8(body.to_vec()).unwrap()))
         }
