@@ -23,7 +23,6 @@ use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
 use crate::intercept::Interception;
 use crate::multipart;
-use crate::outside::OutsideTexts;
 use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
@@ -32,7 +31,6 @@ use crate::shadow::TrialTurn;
 use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::budget::Reservation;
 use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
@@ -60,7 +58,7 @@ pub(crate) struct JudgeCase {
     /// What rules tagged it with.
     pub(crate) tags: Option<HeaderValue>,
     /// What it says outside its body.
-    pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) outside: Arc<[Outside]>,
     /// What its header says about its conversation.
     pub(crate) hints: Hints,
     /// What its header says about who asks.
@@ -79,6 +77,8 @@ pub(crate) struct JudgeCase {
     pub(crate) assembles: bool,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
+    /// What it made, for the log.
+    pub(crate) assembled: Option<String>,
     /// Whether its client reads a cancel as the model's words.
     pub(crate) answers_cancel: bool,
     /// The conversation that it belongs to, where that is known beforehand.
@@ -108,19 +108,10 @@ pub(crate) struct JudgedCase {
     pub(crate) record: Option<Box<RequestRecord>>,
 }
 
-/// A request as it comes before the policy.
-struct PreparedCase {
-    subject: Arc<Subject>,
-    document: Arc<Document>,
-    wraps_more: bool,
-    /// What a profile made, for the log.
-    assembled: Option<String>,
-}
-
 impl JudgeCase {
     pub(crate) fn judge(mut self) -> JudgedCase {
         match self.read() {
-            Ok((document, wraps_more)) => self.ask(document, wraps_more),
+            Ok(document) => self.ask(document),
             Err(refusal) => self.unreadable(refusal, None),
         }
     }
@@ -130,15 +121,17 @@ impl JudgeCase {
         JudgedCase { outcome: Err(refusal), tally: self.counted(RuleTally::default()), record }
     }
 
-    /// Adds the files that it holds to what the policy did.
+    /// Adds what a profile made and the files that it holds to what the policy did.
     fn counted(&self, tally: RuleTally) -> RuleTally {
-        RuleTally { files_read: self.files.read, unread: self.files.unread, ..tally }
+        let (files_read, unread) = (self.files.read, self.files.unread);
+        RuleTally { files_read, unread, assembled: self.assembled.clone(), ..tally }
     }
 
-    /// Reads the body as a document; also gives whether its codings may hold more than was read.
-    fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
+    /// Reads the body as a document.
+    fn read(&mut self) -> Result<Arc<Document>, Refusal> {
         let DecodedBody { body, wraps_more } =
             coding::decode(self.came.body.clone(), &self.came.codings, self.caps())?;
+        self.came.wraps_more = wraps_more;
         if self.came.is_coded() {
             // Both the received and the decoded body are held until the request has left.
             self.came.reservation.cover(self.came.body.len() + body.len())?;
@@ -155,7 +148,7 @@ impl JudgeCase {
                     bytes: Some(part.content.into()),
                 }))?;
             }
-            return Ok((Arc::new(document), wraps_more));
+            return Ok(Arc::new(document));
         }
         let document = match self.api.format {
             Some(format) => Document::parse(body.clone(), format, &self.limits.document),
@@ -167,29 +160,25 @@ impl JudgeCase {
             Err(error) if self.raw && !error.is_cap() || self.policy.is_empty() => Document::raw(body),
             document => document.map_err(unreadable)?,
         };
-        Ok((Arc::new(document), wraps_more))
+        Ok(Arc::new(document))
     }
 
-    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> JudgedCase {
+    fn ask(mut self, document: Arc<Document>) -> JudgedCase {
         let (subject, document) = self.known(document);
         let mut record = self.record(&subject, &document);
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
-        let prepared = self.prepare(subject, document, &outside, wraps_more);
-        let PreparedCase { subject, document, wraps_more, assembled } = match prepared {
+        let (subject, document) = match self.prepare(subject, document) {
             Ok(prepared) => prepared,
             Err(refusal) => return self.unreadable(refusal, record),
         };
-        let context = subject.context(On::Request, &outside);
+        let context = subject.context(On::Request);
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&subject.session)
             && self.policy.is_clean_outside(&document, &context, &subject.vault)
             && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
+            let tally = self.counted(RuleTally::default());
             // The desk counts the body that waits there; that of this connection is another one.
-            let reservation = std::mem::replace(&mut self.came.reservation, Reservation::unbounded());
-            let tally = self.counted(RuleTally { assembled, ..RuleTally::default() });
-            let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
+            let outcome = self.held(&subject, &document, waiter);
             return JudgedCase { outcome, tally, record };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
@@ -197,7 +186,7 @@ impl JudgeCase {
         if let Some((trial, document)) = trial {
             trial.judge(document, Arc::clone(&subject), &evaluation);
         }
-        let mut tally = self.counted(RuleTally { assembled, ..RuleTally::of(&evaluation) });
+        let mut tally = self.counted(RuleTally::of(&evaluation));
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
@@ -212,7 +201,7 @@ impl JudgeCase {
             record.edits = recorded_edits(&evaluation.draft).into();
         }
         self.tags = headers::list(subject.policy.tags(&tally.rules));
-        let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
+        let outcome = self.decide(&subject, evaluation, &mut tally);
         JudgedCase { outcome, tally, record }
     }
 
@@ -266,19 +255,17 @@ impl JudgeCase {
         &mut self,
         mut subject: Subject,
         mut document: Arc<Document>,
-        outside: &[Outside<'_>],
-        mut wraps_more: bool,
-    ) -> Result<PreparedCase, Refusal> {
+    ) -> Result<(Arc<Subject>, Arc<Document>), Refusal> {
         let mut assembled = None;
-        if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
-            assembled = Some(made.summary());
+        if let Some(made) = self.assemble(&document, &subject.context(On::Request))? {
+            assembled = Some(made.summary);
             if let Some(other) = &made.assembly.profile.model {
                 self.ask_model(&mut subject, other, true);
             }
             self.assembly = Some(Arc::clone(&made.assembly));
             document = made.document;
             // What came is not what leaves, whatever the policy does to it.
-            wraps_more = true;
+            self.came.wraps_more = true;
         }
         if !self.policy.is_empty() {
             let file = |(node, what): (NodeId, _)| FileIn {
@@ -290,8 +277,7 @@ impl JudgeCase {
             self.files.look_into(document.unread().into_iter().map(file))?;
         }
         subject.files = Arc::clone(&self.files.texts);
-        let other =
-            self.policy.model_for(&document, &subject.context(On::Request, outside)).map(str::to_owned);
+        let other = self.policy.model_for(&document, &subject.context(On::Request)).map(str::to_owned);
         if let Some(other) = other {
             self.ask_model(&mut subject, &other, false);
         }
@@ -301,7 +287,8 @@ impl JudgeCase {
             model: ModelKey::of(&document, subject.model_by_path(&document).as_deref()),
             title: subject.title.clone(),
         });
-        Ok(PreparedCase { subject: Arc::new(subject), document, wraps_more, assembled })
+        self.assembled = assembled;
+        Ok((Arc::new(subject), document))
     }
 
     /// What becomes of it, by the policy, the mode and whoever was asked before.
@@ -309,7 +296,6 @@ impl JudgeCase {
         self,
         subject: &Arc<Subject>,
         mut evaluation: Evaluation,
-        wraps_more: bool,
         tally: &mut RuleTally,
     ) -> Result<RequestOutcome, Refusal> {
         let verdict = std::mem::replace(&mut evaluation.verdict, Verdict::Forward);
@@ -348,12 +334,12 @@ impl JudgeCase {
                 let dismissed = Dismissed { dismissal, holds: Vec::new() };
                 return Err(dismissed.refusal(self.manner(subject, draft.document())));
             }
-            (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling)),
             (Asked::Nothing, Some(holds)) => (holds, None),
             (Asked::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
+        self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode))
     }
 
     /// What it is judged by.

@@ -8,7 +8,6 @@ use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
-use crate::outside::OutsideTexts;
 
 /// A request, or the answer to it, as rules are asked about it. Whoever judges it, keeps it for a person or judges it again
 /// shares this.
@@ -40,7 +39,7 @@ pub(crate) struct Subject {
     /// How its conversation is called.
     pub(crate) title: Title,
     /// What it says outside its body.
-    pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) outside: Arc<[Outside]>,
     /// The texts of the packed files in it.
     pub(crate) files: Arc<[FileText]>,
     /// The prompt of the agent that asks, where that is sent as a user's words.
@@ -48,8 +47,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Returns what rules are asked with; `outside` lists what it says outside its body.
-    pub(crate) fn context<'a>(&'a self, on: On, outside: &'a [Outside<'a>]) -> Context<'a> {
+    /// Returns what rules are asked with.
+    pub(crate) fn context(&self, on: On) -> Context<'_> {
         Context {
             on,
             only: None,
@@ -62,7 +61,7 @@ impl Subject {
             upstream: Some(&self.to.upstream),
             upstream_name: self.lane.as_deref(),
             endpoint: Some(&self.endpoint),
-            outside,
+            outside: &self.outside,
             files: &self.files,
             prompt: self.prompt.as_deref(),
         }

@@ -12,9 +12,8 @@ use crate::pending::{PausedTurn, Waiter};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
-use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, Received, RequestOutcome};
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::budget::Reservation;
 use leafgate_http::refusal::{Manner, Refusal};
 
 impl JudgeCase {
@@ -23,12 +22,11 @@ impl JudgeCase {
         subject: &Arc<Subject>,
         draft: &Draft,
         ruling: Option<Arc<Ruling>>,
-        wraps_more: bool,
     ) -> RequestOutcome {
         let document = draft.document();
         let along = self.along(subject, ruling, document);
-        let received = self.came.received(wraps_more);
-        RequestOutcome::Pass(received.passed(document.source(), draft.render(), along))
+        let parts = Arc::clone(&self.parts);
+        RequestOutcome::Pass(self.came.passed(&parts, document.source(), draft.render(), along))
     }
 
     /// What goes along when it leaves.
@@ -73,25 +71,24 @@ impl JudgeCase {
             assembly,
             format: document.format(),
             streams: self.api.streams(document),
-            coded: self.came.is_coded(),
+            codings: self.came.codings.clone(),
             // What stands in this body stands elsewhere in another one.
             subject: Arc::new(Subject { files: Arc::default(), ..subject.clone() }),
-            thread: self.thread(subject, document),
-            restore: self.lane.restore,
+            restores: self.lane.restore.then(|| self.thread(subject, document)),
             lessened: Lessened::default(),
         }))
     }
 
     pub(super) fn pause(
-        self,
+        mut self,
         subject: &Arc<Subject>,
         paused: PausedTurn,
-        wraps_more: bool,
     ) -> Result<RequestOutcome, Refusal> {
         let document = Arc::clone(paused.draft.document());
         let waiter = self.turns.pause(paused);
         // The desk counts the bytes of what waits there.
-        self.held(subject, &document, wraps_more, waiter, None)
+        self.came.reservation = self.bodies.reserve();
+        self.held(subject, &document, waiter)
     }
 
     /// How its conversation is called.
@@ -119,9 +116,7 @@ impl JudgeCase {
         self,
         subject: &Subject,
         document: &Document,
-        wraps_more: bool,
         waiter: Waiter,
-        reservation: Option<Reservation>,
     ) -> Result<RequestOutcome, Refusal> {
         let manner = self.manner(subject, document);
         let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard.subject);
@@ -132,9 +127,8 @@ impl JudgeCase {
             waiter,
             source: document.source().clone(),
             streams: self.api.streams(document),
-            api: self.api,
             manner,
-            received: Received { reservation, ..self.came.received(wraps_more) },
+            came: self.came,
         }))
     }
 }

@@ -16,7 +16,7 @@ use crate::exchange::Exchange;
 use crate::files::RequestFiles;
 use crate::log;
 use crate::multipart;
-use crate::outside::OutsideTexts;
+use crate::outside;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
 use crate::request_event::RequestEvent;
@@ -51,7 +51,7 @@ impl Exchange {
     pub(crate) async fn judge_bodyless(&self) -> Result<(), Refusal> {
         let Exchange { lane, parts, policy, .. } = self;
         self.progress.goes(|marks| marks.generation = Some(policy.generation_name().into()));
-        let (texts, wants) = (OutsideTexts::of(parts), self.wants_bodyless());
+        let (texts, wants) = (outside::texts_of(parts), self.wants_bodyless());
         let (to, upstream_name) = (pending::destination(lane, parts), lane.name().map(str::to_owned));
         let (agent, vault) = (agent::agent(&parts.headers), self.unnamed_vault());
         let judging = Arc::clone(policy);
@@ -61,7 +61,7 @@ impl Exchange {
                 upstream: Some(&to.upstream),
                 upstream_name: upstream_name.as_deref(),
                 endpoint: Some(to.endpoint()),
-                outside: &texts.list(),
+                outside: &texts,
                 ..Context::default()
             };
             let evaluation = judging.evaluate_outside(&context, &vault);
@@ -96,7 +96,7 @@ impl Exchange {
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
         self.progress.tell(RequestEvent::Received(body.len()));
-        Ok(Came { body, codings, reservation })
+        Ok(Came::new(body, codings, reservation))
     }
 
     /// Has a body judged. `chosen` is the profile that its base URL chose, `sent_by` the rule that sent it here.
@@ -130,7 +130,7 @@ impl Exchange {
             model: api.model(parts.uri.path()).map(Into::into),
             other_model: None,
             tags: None,
-            outside: Arc::new(OutsideTexts::of(parts)),
+            outside: outside::texts_of(parts),
             hints,
             class: ClassHint::of(&client.headers),
             to: pending::destination(lane, parts),
@@ -140,6 +140,7 @@ impl Exchange {
             chosen: None,
             assembles: true,
             assembly: None,
+            assembled: None,
             answers_cancel: self.answer_cancelled,
             session: None,
             asker: None,

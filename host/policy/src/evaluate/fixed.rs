@@ -185,7 +185,7 @@ impl Run<'_> {
             Site::Inserted(number) => {
                 self.draft.inserted_at(number).map(|inserted| inserted.text().into_cow()).unwrap_or_default()
             }
-            Site::Outside(number) => self.outside.get(number).map_or("", |outside| outside.text).into(),
+            Site::Outside(number) => self.outside.get(number).map_or("", |outside| &outside.text).into(),
             Site::OutsideName(number) => {
                 self.outside.get(number).and_then(|outside| outside.part.name()).unwrap_or_default().into()
             }

@@ -154,7 +154,7 @@ struct Run<'p> {
     model_differs: bool,
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
-    outside: &'p [Outside<'p>],
+    outside: &'p [Outside],
     files: &'p [FileText],
     /// What each exception selects, once something was found.
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
