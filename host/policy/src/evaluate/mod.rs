@@ -460,21 +460,8 @@ fn activate<'p>(
 }
 
 fn report_of(rule: &Rule) -> RuleReport {
-    RuleReport {
-        rule: Arc::clone(&rule.id),
-        action: rule.action.name(),
-        mode: rule.mode,
-        matched: 0,
-        findings: BTreeMap::new(),
-        published: BTreeMap::new(),
-        excepted: BTreeMap::new(),
-        edits: 0,
-        skipped: BTreeMap::new(),
-        unredactable: 0,
-        would: Vec::new(),
-        errors: Vec::new(),
-        micros: None,
-    }
+    let (action, mode) = (rule.action.name(), rule.mode);
+    RuleReport { rule: Arc::clone(&rule.id), action, mode, ..RuleReport::default() }
 }
 
 fn author(rule: &Rule) -> Author {
