@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Destination, Title, TurnClass};
-use leafgate_policy::{Context, FileText, On, Outside, Policy};
+use leafgate_policy::{Context, FileText, OTHER_AGENT, On, Outside, Policy};
 use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
@@ -86,15 +86,14 @@ impl Subject {
         true
     }
 
-    /// What a test asks rules about.
-    #[cfg(test)]
-    pub(crate) fn plain(policy: &Arc<Policy>, api: Api, to: Destination, vault: Vault) -> Subject {
+    /// Returns a request of which no more is known than this. It is no conversation.
+    pub(crate) fn new(policy: &Arc<Policy>, api: Api, to: Destination, vault: Vault) -> Subject {
         Subject {
             policy: Arc::clone(policy),
             api,
-            session: "s".into(),
+            session: Arc::default(),
             vault,
-            agent: leafgate_policy::OTHER_AGENT.into(),
+            agent: OTHER_AGENT.into(),
             model: None,
             other_models: Vec::new(),
             streams: None,
@@ -102,7 +101,7 @@ impl Subject {
             endpoint: to.endpoint().into(),
             to,
             lane: None,
-            title: Title { location: "chat".into(), name: "test".into() },
+            title: Title { location: Arc::default(), name: Arc::default() },
             outside: Arc::default(),
             files: Arc::default(),
             prompt: None,

@@ -14,6 +14,7 @@ use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
 use crate::session::Session;
 use crate::stages::Came;
+use crate::subject::Subject;
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
@@ -27,16 +28,15 @@ impl RunCase {
     ) -> Result<JudgeCase, Refusal> {
         let mut reservation = self.bodies.reserve();
         reservation.cover(body.len())?;
-        let came = Came::new(body, Vec::new(), reservation);
+        let case = exchange.case(Came::new(body, Vec::new(), reservation));
         Ok(JudgeCase {
-            model: None,
-            agent,
+            subject: Arc::new(Subject { model: None, agent, ..Arc::unwrap_or_clone(case.subject) }),
             // A team's prompts are its own: no profile puts others in their place.
             assembles: false,
             // How a run ends is told by the run.
             answers_cancel: false,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
-            ..exchange.case(came)
+            ..case
         })
     }
 
