@@ -10,7 +10,6 @@ pub(crate) mod format {
     use leafgate_tree::Format;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
     pub(crate) fn serialize<S: Serializer>(format: &Format, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(format.name())
     }
