@@ -22,8 +22,8 @@ fn varied(text: &str) -> bool {
     (0..10).filter(|digit| digits_of(text).any(|known| known == *digit)).count() > 2
 }
 
-/// Whether the last digit is right by Luhn.
-pub(crate) fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
+/// Returns whether the last digit is right by Luhn (ISO/IEC 7812-1, Annex B).
+pub fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
     let sum: u32 = digits
         .rev()
         .enumerate()

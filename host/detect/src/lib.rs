@@ -76,6 +76,7 @@ mod table;
 mod value;
 mod work;
 
+pub use checksums::luhn;
 pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
 pub use engine::Engine;
 pub use explain::{DetectorExplanation, explain};

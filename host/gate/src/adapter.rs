@@ -101,7 +101,7 @@ impl Exchange {
                 false => format!("; without {}", adapted.losses.join(", ")),
             };
             let head = head(parts, to, &model, streams)?;
-            let came = Came { body: adapted.body.into(), codings: Vec::new(), reservation: came.reservation };
+            let came = Came::new(adapted.body.into(), Vec::new(), came.reservation);
             let told: Arc<str> = format!("{from} to {to}{lost}").into();
             self.progress.goes(|marks| marks.adapted = Some(Arc::clone(&told)));
             let (shared, usage) = (Arc::clone(&self.shared), adapted.usage);

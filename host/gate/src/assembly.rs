@@ -12,8 +12,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use leafgate_assemble::{Counted, PICKED, Step};
+use leafgate_assemble::{Counted, PICKED};
 use leafgate_desk::PartsDigest;
 use leafgate_policy::{Assembly, Context, Policy, ReadOnce};
 use leafgate_tree::{Document, Limits, NodeId};
@@ -37,16 +36,8 @@ pub(crate) struct Assembler {
 pub(crate) struct Made {
     pub(crate) document: Arc<Document>,
     pub(crate) assembly: Arc<Assembly>,
-    /// What was done.
-    pub(crate) steps: Vec<Step>,
-}
-
-impl Made {
-    /// The profile and its steps, for the log.
-    pub(crate) fn summary(&self) -> String {
-        let steps: Vec<String> = self.steps.iter().map(ToString::to_string).collect();
-        format!("{}: {}", self.assembly.id, steps.join("; "))
-    }
+    /// The profile and what it did, for the log.
+    pub(crate) summary: String,
 }
 
 impl Assembler {
@@ -78,12 +69,12 @@ impl Assembler {
         };
         let assembled = assembled.map_err(|error| refused(&error))?;
         self.trim();
-        let body = Bytes::from(assembled.body);
-        let document = Document::parse(body, document.format(), &Limits::default());
+        let steps: Vec<String> = assembled.steps.iter().map(ToString::to_string).collect();
+        let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
         Ok(Some(Made {
             document: Arc::new(document.map_err(|error| refused(&error))?),
             assembly: Arc::clone(assembly),
-            steps: assembled.steps,
+            summary: format!("{}: {}", assembly.id, steps.join("; ")),
         }))
     }
 

@@ -164,60 +164,112 @@ impl UpstreamConfig {
     }
 }
 
-/// Bounds on what one request may cost.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct GateLimits {
+/// A bound that settings set.
+#[derive(Debug)]
+pub enum Limit<'l> {
+    /// How much, or how many.
+    Number(&'l mut Number),
+    /// How long.
+    Time(&'l mut Time),
+}
+
+type Number = usize;
+type Time = Duration;
+
+/// Declares the bounds, each with what it is where nobody sets it.
+macro_rules! limits {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident = $default:expr,)+) => {
+        /// Bounds on what one request may cost.
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct GateLimits {
+            $($(#[$doc])* pub $name: $kind,)+
+            /// Values, nesting and documents in documents of a body.
+            pub document: Limits,
+            /// How many turns wait for a person, and for how long.
+            pub desk: DeskLimits,
+        }
+
+        impl Default for GateLimits {
+            /// The limits of this process. All are constants but two: the number of connections follows from the number of files that it may
+            /// open, that of judges from its processors.
+            fn default() -> Self {
+                GateLimits {
+                    $($name: $default,)+
+                    document: Limits::default(),
+                    desk: DeskLimits::default(),
+                }
+            }
+        }
+
+        impl GateLimits {
+            /// Returns every bound with its name.
+            pub fn each(&mut self) -> Vec<(&'static str, Limit<'_>)> {
+                let (desk, document) = (&mut self.desk, &mut self.document);
+                vec![
+                    $((stringify!($name), Limit::$kind(&mut self.$name)),)+
+                    ("turns", Limit::Number(&mut desk.turns)),
+                    ("queued", Limit::Number(&mut desk.queued)),
+                    ("turn_memory", Limit::Number(&mut desk.memory)),
+                    ("pause", Limit::Time(&mut desk.timeout)),
+                    ("linger", Limit::Time(&mut desk.linger)),
+                    ("subagents", Limit::Number(&mut desk.subagents)),
+                    ("nodes", Limit::Number(&mut document.nodes)),
+                    ("depth", Limit::Number(&mut document.depth)),
+                    ("embedded", Limit::Number(&mut document.embedded)),
+                ]
+            }
+        }
+    };
+}
+
+limits! {
     /// Bytes of a request body as it comes, and again decoded. Recorded agent requests reach 3 MB with images; the APIs stop at 32 MB.
-    pub body: usize,
+    body: Number = 32 * 1024 * 1024,
     /// Decoded bytes per received byte. JSON compresses five to twenty times, gzip at its best a thousand times.
-    pub ratio: usize,
+    ratio: Number = 200,
     /// Bytes of a JSON answer that is kept whole to restore tokens; a larger one passes with its tokens, which are no secrets.
-    pub answer: usize,
+    answer: Number = 32 * 1024 * 1024,
     /// Bytes of all answers that are kept whole at a time, with what is known of each of their values. Beyond it they pass with their tokens as well.
-    pub answers: usize,
+    answers: Number = 128 * 1024 * 1024,
     /// How long a client may read nothing of an answer that waits for it. Then its connection closes.
-    pub unread: Duration,
+    unread: Time = Duration::from_secs(60),
     /// How long a client may take for the header of a request, for the next request of its connection, and for each 16 KB of a body.
-    pub idle: Duration,
+    idle: Time = Duration::from_secs(60),
     /// How long a client may take for a whole request body. 32 MB over a line of 1 Mbit/s take 4 minutes.
-    pub body_time: Duration,
+    body_time: Time = Duration::from_secs(300),
     /// Bytes of all request bodies that are read or on their way to the upstream at the same time. Those of paused requests count
     /// towards the bound of the desk.
-    pub bodies: usize,
+    bodies: Number = 256 * 1024 * 1024,
     /// Connections of clients at a time. Each has a file here and one to the upstream; see [`GateLimits::default`].
-    pub connections: usize,
+    connections: Number = connections(),
     /// Connections to the admin API at a time, event streams included.
-    pub admin_connections: usize,
+    admin_connections: Number = ADMIN_CONNECTIONS,
     /// How long reaching the upstream may take: its name, TCP and TLS together.
-    pub connect: Duration,
+    connect: Time = Duration::from_secs(10),
     /// How long the upstream may take from the first byte of a request to the header of its answer. Models that think and do not
     /// stream answer after minutes; the SDKs give up after 10.
-    pub answer_head: Duration,
+    answer_head: Time = Duration::from_secs(600),
     /// How long the upstream may be silent within its answer. Models that think within a stream send signs of life.
-    pub answer_idle: Duration,
+    answer_idle: Time = Duration::from_secs(600),
     /// How long requests in flight may go on after the gate was told to stop.
-    pub grace: Duration,
+    grace: Time = Duration::from_secs(10),
     /// Sessions whose tokens are remembered; beyond it the one that was used least recently is forgotten, and its tokens stay tokens.
-    pub sessions: usize,
+    sessions: Number = 1024,
     /// Bytes of redacted values that all sessions remember together, with what remembering them takes. Beyond it the sessions that were
     /// used least recently are forgotten, and their tokens stay tokens.
-    pub vaults: usize,
+    vaults: Number = 64 * 1024 * 1024,
     /// Bodies that are looked into at the same time on the blocking pool, or by plugins; others wait, so that a burst costs time and not memory.
-    pub judges: usize,
-    /// Values, nesting and documents in documents of a body.
-    pub document: Limits,
-    /// How many turns wait for a person, and for how long.
-    pub desk: DeskLimits,
+    judges: Number = std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
     /// How long a paused client that asked for a stream hears nothing. Until then an error can still have a status of its own; SDKs and
     /// proxies give a silent connection a minute or more.
-    pub silence: Duration,
+    silence: Time = Duration::from_secs(15),
     /// How long a begun stream of any kind is silent before a comment keeps it alive. Proxies close after 30 to 60 seconds.
-    pub keepalive: Duration,
+    keepalive: Time = Duration::from_secs(10),
     /// Bytes of one call of the admin API. The largest carries the new text of one leaf; people do not type that much.
-    pub command: usize,
+    command: Number = 8 * 1024 * 1024,
     /// Events that are kept for the slowest listener of the admin API; one that falls behind further is let go.
-    pub events: usize,
+    events: Number = 256,
 }
 
 /// See [`GateLimits::admin_connections`].
@@ -238,38 +290,6 @@ fn connections() -> usize {
 fn connections_within(files: u64) -> usize {
     let most = files.saturating_sub(OTHER_FILES) / 2;
     usize::try_from(most).unwrap_or(MOST_CONNECTIONS).clamp(8, MOST_CONNECTIONS)
-}
-
-impl Default for GateLimits {
-    /// The limits of this process. All are constants but two: the number of connections follows from the number of files that it may
-    /// open, that of judges from its processors.
-    fn default() -> Self {
-        GateLimits {
-            body: 32 * 1024 * 1024,
-            ratio: 200,
-            answer: 32 * 1024 * 1024,
-            answers: 128 * 1024 * 1024,
-            unread: Duration::from_secs(60),
-            idle: Duration::from_secs(60),
-            body_time: Duration::from_secs(300),
-            bodies: 256 * 1024 * 1024,
-            connections: connections(),
-            admin_connections: ADMIN_CONNECTIONS,
-            connect: Duration::from_secs(10),
-            answer_head: Duration::from_secs(600),
-            answer_idle: Duration::from_secs(600),
-            grace: Duration::from_secs(10),
-            sessions: 1024,
-            vaults: 64 * 1024 * 1024,
-            judges: std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
-            document: Limits::default(),
-            desk: DeskLimits::default(),
-            silence: Duration::from_secs(15),
-            keepalive: Duration::from_secs(10),
-            command: 8 * 1024 * 1024,
-            events: 256,
-        }
-    }
 }
 
 #[cfg(test)]

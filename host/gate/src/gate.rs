@@ -17,11 +17,9 @@ use crate::adapter::Adapter;
 use crate::admin::{self, AdminToken};
 use crate::apis::{Api, dialect};
 use crate::base::RequestBase;
-use crate::blocked::blocked;
 use crate::config::GateConfig;
 use crate::except::PolicyFiles;
 use crate::exchange::Exchange;
-use crate::flow::Delivered;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
 use crate::request_event::RequestEvent;
@@ -29,7 +27,7 @@ use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
 use crate::shared::Shared;
-use crate::stages::{Came, RequestOutcome};
+use crate::stages::Came;
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::ForTeam;
 use crate::teams::TeamSource;
@@ -278,17 +276,7 @@ impl Exchange {
             ForTeam::No(came) => came,
         };
         let RequestWay { exchange, outcome, adapter } = self.find_way(chosen, came).await?;
-        let held = match outcome {
-            RequestOutcome::Pass(passed) => exchange.deliver(passed, false).await?,
-            RequestOutcome::Wait(held) => Delivered::Waits(Box::new(held)),
-            RequestOutcome::Route(further) => {
-                return Err(blocked(&further.route.refused("it was sent on already")));
-            }
-        };
-        let answer = match held {
-            Delivered::Answered(answer) => answer,
-            Delivered::Waits(held) => exchange.hold(*held).await?,
-        };
+        let answer = exchange.settle(outcome, false).await?;
         Adapter::answer(adapter, answer).await
     }
 }

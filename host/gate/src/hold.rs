@@ -4,64 +4,74 @@
 //! asked for a stream gets one after a silent grace period ([`crate::begun`]). Other clients are held silently up to the deadline that
 //! every turn has.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use http::Response;
+use http::{Response, request};
 use leafgate_record::RecordedApproval;
 use tokio::time::timeout;
 
 use crate::begun;
+use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
-use crate::flow::Delivered;
 use crate::pending::{Decision, check_release};
 use crate::recording::recorded_edits;
 use crate::request_event::RequestEvent;
-use crate::stages::{HeldRequest, Passed};
+use crate::stages::{HeldRequest, Passed, RequestOutcome};
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
 impl Exchange {
-    /// Holds a request's connection until its turn is decided, then sends what a person saw the same way as any other.
-    pub(crate) async fn hold(self, mut held: HeldRequest) -> Result<Response<Content>, Refusal> {
+    /// Takes a judged request to its answer: where it waits, what a person saw is sent the same way as any other. `is_begun` says
+    /// that the stream of its client has begun.
+    pub(crate) async fn settle(
+        self,
+        mut outcome: RequestOutcome,
+        is_begun: bool,
+    ) -> Result<Response<Content>, Refusal> {
         loop {
-            self.progress.goes(|marks| {
-                marks.paused = true;
-                marks.generation = Some(Arc::clone(&held.waiter.guard.generation));
-            });
-            let decision = match held.streams {
-                true => timeout(self.limits.silence, held.waiter.decision()).await,
-                false => Ok(held.waiter.decision().await),
+            let passed = match outcome {
+                RequestOutcome::Pass(passed) => passed,
+                RequestOutcome::Wait(mut held) => {
+                    let Some(decision) = self.decision(&mut held, is_begun).await else {
+                        return Ok(self.begin_stream(held));
+                    };
+                    self.release(held, decision).await?
+                }
+                RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
             };
-            let Ok(decision) = decision else { return Ok(self.begin_stream(held)) };
-            let passed = self.release(held, decision).await?;
-            match self.deliver(passed, false).await? {
-                Delivered::Answered(answer) => return Ok(answer),
-                Delivered::Waits(again) => held = *again,
+            match self.deliver(passed, is_begun).await? {
+                ControlFlow::Break(answer) => return Ok(answer),
+                ControlFlow::Continue(next) => outcome = next,
             }
+        }
+    }
+
+    /// Holds a request's connection until its turn is decided; `None` where the silent grace period of its stream is over before.
+    async fn decision(&self, held: &mut HeldRequest, is_begun: bool) -> Option<Decision> {
+        if is_begun {
+            return Some(held.waiter.decision().await);
+        }
+        self.progress.goes(|marks| {
+            marks.paused = true;
+            marks.generation = Some(Arc::clone(&held.waiter.guard.generation));
+        });
+        match held.streams {
+            true => timeout(self.limits.silence, held.waiter.decision()).await.ok(),
+            false => Some(held.waiter.decision().await),
         }
     }
 
     /// Begins the stream of a client whose silent grace period is over. What goes wrong from now on is an event of the stream.
     fn begin_stream(self, held: HeldRequest) -> Response<Content> {
-        let (api, every) = (held.api, self.limits.keepalive);
+        let (api, every) = (held.waiter.guard.api, self.limits.keepalive);
+        let progress = Arc::clone(&self.progress);
         let answer = async move {
-            let answer = self.answer_begun(held).await;
-            answer.inspect_err(|refusal| self.progress.tell(RequestEvent::Refused(refusal)))
+            let answer = self.settle(RequestOutcome::Wait(held), true).await;
+            answer.inspect_err(|refusal| progress.tell(RequestEvent::Refused(refusal)))
         };
         begun::begin(answer, api, every)
-    }
-
-    /// The answer of a turn whose stream has begun.
-    pub(crate) async fn answer_begun(&self, mut held: HeldRequest) -> Result<Response<Content>, Refusal> {
-        loop {
-            let decision = held.waiter.decision().await;
-            let passed = self.release(held, decision).await?;
-            match self.deliver(passed, true).await? {
-                Delivered::Answered(answer) => return Ok(answer),
-                Delivered::Waits(again) => held = *again,
-            }
-        }
     }
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
@@ -72,19 +82,20 @@ impl Exchange {
             let made = (release.edits, release.redactions);
             self.progress.approved(made, approval, || recorded_edits(&release.draft));
             // The desk has forgotten the turn. A person let it go, so it leaves whatever room there is.
-            let reservation = held.received.reservation.get_or_insert_with(|| self.bodies.reserve());
-            reservation.cover_as_possible(held.received.body.len() + release.body.len());
+            let bytes = held.came.body.len() + release.body.len();
+            held.came.reservation.cover_as_possible(bytes);
         }
         if held.source.len() <= INLINE_BODY {
-            return held.settle(decision);
+            return held.settle(decision, &self.parts);
         }
-        self.on_blocking_pool(move || held.settle(decision)).await?
+        let parts = Arc::clone(&self.parts);
+        self.on_blocking_pool(move || held.settle(decision, &parts)).await?
     }
 }
 
 impl HeldRequest {
     /// Returns what leaves after a decision.
-    fn settle(self, decision: Decision) -> Result<Passed, Refusal> {
+    fn settle(self, decision: Decision, parts: &request::Parts) -> Result<Passed, Refusal> {
         let release = match decision {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
@@ -94,6 +105,6 @@ impl HeldRequest {
         if let Some(flow) = &mut along.flow {
             flow.lessened.approved = true;
         }
-        Ok(self.received.passed(&self.source, release.body, along))
+        Ok(self.came.passed(parts, &self.source, release.body, along))
     }
 }

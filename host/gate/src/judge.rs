@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
-use leafgate_desk::{Asked, Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Verdict};
+use leafgate_desk::{Asked, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
+use leafgate_policy::{Assembly, Context, Evaluation, On, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, NodeId};
 
@@ -23,7 +23,6 @@ use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
 use crate::intercept::Interception;
 use crate::multipart;
-use crate::outside::OutsideTexts;
 use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
@@ -32,7 +31,6 @@ use crate::shadow::TrialTurn;
 use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::budget::Reservation;
 use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
@@ -51,34 +49,28 @@ pub(crate) struct JudgeCase {
     pub(crate) files: RequestFiles,
     /// Whether a mode may pause it.
     pub(crate) intercepts: Interception,
-    /// The API of its path, and once it is read that of its shape.
-    pub(crate) api: Api,
-    /// The model that its path names.
-    pub(crate) model: Option<Arc<str>>,
-    /// The one that is asked instead.
+    /// What it is judged by: what its head tells, and once it is read what its body does.
+    pub(crate) subject: Arc<Subject>,
+    /// The model that is asked instead of the one that its path names.
     pub(crate) other_model: Option<Arc<str>>,
     /// What rules tagged it with.
     pub(crate) tags: Option<HeaderValue>,
-    /// What it says outside its body.
-    pub(crate) outside: Arc<OutsideTexts>,
     /// What its header says about its conversation.
     pub(crate) hints: Hints,
     /// What its header says about who asks.
     pub(crate) class: ClassHint,
-    /// What it asks for beside its body.
-    pub(crate) to: Destination,
     /// The rule that sent it to its upstream.
     pub(crate) routed: Option<Arc<str>>,
     /// Whether a rule may send it elsewhere.
     pub(crate) may_route: bool,
-    /// The client program that sent it.
-    pub(crate) agent: Arc<str>,
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
     /// Whether a profile may make it.
     pub(crate) assembles: bool,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
+    /// What it made, for the log.
+    pub(crate) assembled: Option<String>,
     /// Whether its client reads a cancel as the model's words.
     pub(crate) answers_cancel: bool,
     /// The conversation that it belongs to, where that is known beforehand.
@@ -108,19 +100,10 @@ pub(crate) struct JudgedCase {
     pub(crate) record: Option<Box<RequestRecord>>,
 }
 
-/// A request as it comes before the policy.
-struct PreparedCase {
-    subject: Arc<Subject>,
-    document: Arc<Document>,
-    wraps_more: bool,
-    /// What a profile made, for the log.
-    assembled: Option<String>,
-}
-
 impl JudgeCase {
     pub(crate) fn judge(mut self) -> JudgedCase {
         match self.read() {
-            Ok((document, wraps_more)) => self.ask(document, wraps_more),
+            Ok(document) => self.ask(document),
             Err(refusal) => self.unreadable(refusal, None),
         }
     }
@@ -130,15 +113,17 @@ impl JudgeCase {
         JudgedCase { outcome: Err(refusal), tally: self.counted(RuleTally::default()), record }
     }
 
-    /// Adds the files that it holds to what the policy did.
+    /// Adds what a profile made and the files that it holds to what the policy did.
     fn counted(&self, tally: RuleTally) -> RuleTally {
-        RuleTally { files_read: self.files.read, unread: self.files.unread, ..tally }
+        let (files_read, unread) = (self.files.read, self.files.unread);
+        RuleTally { files_read, unread, assembled: self.assembled.clone(), ..tally }
     }
 
-    /// Reads the body as a document; also gives whether its codings may hold more than was read.
-    fn read(&mut self) -> Result<(Arc<Document>, bool), Refusal> {
+    /// Reads the body as a document.
+    fn read(&mut self) -> Result<Arc<Document>, Refusal> {
         let DecodedBody { body, wraps_more } =
             coding::decode(self.came.body.clone(), &self.came.codings, self.caps())?;
+        self.came.wraps_more = wraps_more;
         if self.came.is_coded() {
             // Both the received and the decoded body are held until the request has left.
             self.came.reservation.cover(self.came.body.len() + body.len())?;
@@ -155,9 +140,9 @@ impl JudgeCase {
                     bytes: Some(part.content.into()),
                 }))?;
             }
-            return Ok((Arc::new(document), wraps_more));
+            return Ok(Arc::new(document));
         }
-        let document = match self.api.format {
+        let document = match self.subject.api.format {
             Some(format) => Document::parse(body.clone(), format, &self.limits.document),
             None => Document::detect(body.clone(), &self.limits.document),
         };
@@ -167,37 +152,34 @@ impl JudgeCase {
             Err(error) if self.raw && !error.is_cap() || self.policy.is_empty() => Document::raw(body),
             document => document.map_err(unreadable)?,
         };
-        Ok((Arc::new(document), wraps_more))
+        Ok(Arc::new(document))
     }
 
-    fn ask(mut self, document: Arc<Document>, wraps_more: bool) -> JudgedCase {
-        let (subject, document) = self.known(document);
-        let mut record = self.record(&subject, &document);
-        let outside = Arc::clone(&self.outside);
-        let outside = outside.list();
-        let prepared = self.prepare(subject, document, &outside, wraps_more);
-        let PreparedCase { subject, document, wraps_more, assembled } = match prepared {
-            Ok(prepared) => prepared,
+    fn ask(mut self, document: Arc<Document>) -> JudgedCase {
+        let document = self.known(document);
+        let mut record = self.record(&document);
+        let document = match self.prepare(document) {
+            Ok(document) => document,
             Err(refusal) => return self.unreadable(refusal, record),
         };
-        let context = subject.context(On::Request, &outside);
+        let subject = Arc::clone(&self.subject);
+        let context = subject.context(On::Request);
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&subject.session)
             && self.policy.is_clean_outside(&document, &context, &subject.vault)
             && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
+            let tally = self.counted(RuleTally::default());
             // The desk counts the body that waits there; that of this connection is another one.
-            let reservation = std::mem::replace(&mut self.came.reservation, Reservation::unbounded());
-            let tally = self.counted(RuleTally { assembled, ..RuleTally::default() });
-            let outcome = self.held(&subject, &document, wraps_more, waiter, Some(reservation));
+            let outcome = self.held(&document, waiter);
             return JudgedCase { outcome, tally, record };
         }
         let trial = self.trial.take().map(|trial| (trial, Arc::clone(&document)));
-        let evaluation = self.evaluate(document, &context, &subject);
+        let evaluation = self.evaluate(document, &context);
         if let Some((trial, document)) = trial {
             trial.judge(document, Arc::clone(&subject), &evaluation);
         }
-        let mut tally = self.counted(RuleTally { assembled, ..RuleTally::of(&evaluation) });
+        let mut tally = self.counted(RuleTally::of(&evaluation));
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
@@ -212,13 +194,13 @@ impl JudgeCase {
             record.edits = recorded_edits(&evaluation.draft).into();
         }
         self.tags = headers::list(subject.policy.tags(&tally.rules));
-        let outcome = self.decide(&subject, evaluation, wraps_more, &mut tally);
+        let outcome = self.decide(evaluation, &mut tally);
         JudgedCase { outcome, tally, record }
     }
 
     /// Returns what a recorder is told of it before rules ran.
-    fn record(&self, subject: &Subject, document: &Document) -> Option<Box<RequestRecord>> {
-        let at = self.recorded?;
+    fn record(&self, document: &Document) -> Option<Box<RequestRecord>> {
+        let (at, subject) = (self.recorded?, &self.subject);
         Some(Box::new(RequestRecord {
             id: RecordId(0),
             at,
@@ -249,36 +231,51 @@ impl JudgeCase {
     }
 
     /// Finds the conversation that it belongs to, and what is known of its calls there.
-    fn known(&mut self, mut document: Arc<Document>) -> (Subject, Arc<Document>) {
-        self.api = self.api.of_body(self.to.endpoint(), document.format());
+    fn known(&mut self, mut document: Arc<Document>) -> Arc<Document> {
         let known = self.session.take();
-        let session = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
+        let Session { key, vault } = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         // Who else has the document knows no more of its calls, and restricts more.
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
         {
             document.know_calls(|id| behind.call(id));
         }
-        (self.subject(session, &document), document)
+        let api = self.subject.api.of_body(self.subject.to.endpoint(), document.format());
+        let (class, title) = (self.class_of(api, &document), self.title(api));
+        let prompt = self.asker.as_ref().and_then(|asker| asker.prompt.clone());
+        let subject = Arc::make_mut(&mut self.subject);
+        if subject.model.is_none() && document.model().is_none() {
+            subject.model = api.deployment(subject.to.endpoint()).map(Into::into);
+        }
+        (subject.session, subject.vault, subject.streams) = (key, vault, api.streams_by_path);
+        (subject.api, subject.class, subject.title, subject.prompt) = (api, class, title, prompt);
+        document
+    }
+
+    /// Who asks.
+    fn class_of(&self, api: Api, document: &Document) -> TurnClass {
+        let class = match &self.asker {
+            Some(asker) => asker.class,
+            None => self.class.class(api, document),
+        };
+        match (class, self.intercepts) {
+            (TurnClass::Main, Interception::LeftOut) => TurnClass::Side,
+            (TurnClass::Side, Interception::Named) if !api.converses() => TurnClass::Main,
+            (class, _) => class,
+        }
     }
 
     /// Has a profile make it, reads the files in it, and finds the model that it asks.
-    fn prepare(
-        &mut self,
-        mut subject: Subject,
-        mut document: Arc<Document>,
-        outside: &[Outside<'_>],
-        mut wraps_more: bool,
-    ) -> Result<PreparedCase, Refusal> {
+    fn prepare(&mut self, mut document: Arc<Document>) -> Result<Arc<Document>, Refusal> {
         let mut assembled = None;
-        if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
-            assembled = Some(made.summary());
+        if let Some(made) = self.assemble(&document)? {
+            assembled = Some(made.summary);
             if let Some(other) = &made.assembly.profile.model {
-                self.ask_model(&mut subject, other, true);
+                self.ask_model(other, true);
             }
             self.assembly = Some(Arc::clone(&made.assembly));
             document = made.document;
             // What came is not what leaves, whatever the policy does to it.
-            wraps_more = true;
+            self.came.wraps_more = true;
         }
         if !self.policy.is_empty() {
             let file = |(node, what): (NodeId, _)| FileIn {
@@ -289,29 +286,25 @@ impl JudgeCase {
             };
             self.files.look_into(document.unread().into_iter().map(file))?;
         }
-        subject.files = Arc::clone(&self.files.texts);
-        let other =
-            self.policy.model_for(&document, &subject.context(On::Request, outside)).map(str::to_owned);
+        Arc::make_mut(&mut self.subject).files = Arc::clone(&self.files.texts);
+        let other = self.policy.model_for(&document, &self.subject.context(On::Request)).map(str::to_owned);
         if let Some(other) = other {
-            self.ask_model(&mut subject, &other, false);
+            self.ask_model(&other, false);
         }
+        let subject = &self.subject;
         self.turns.receive(&Request {
             session: Arc::clone(&subject.session),
             class: subject.class,
             model: ModelKey::of(&document, subject.model_by_path(&document).as_deref()),
             title: subject.title.clone(),
         });
-        Ok(PreparedCase { subject: Arc::new(subject), document, wraps_more, assembled })
+        self.assembled = assembled;
+        Ok(document)
     }
 
     /// What becomes of it, by the policy, the mode and whoever was asked before.
-    fn decide(
-        self,
-        subject: &Arc<Subject>,
-        mut evaluation: Evaluation,
-        wraps_more: bool,
-        tally: &mut RuleTally,
-    ) -> Result<RequestOutcome, Refusal> {
+    fn decide(self, mut evaluation: Evaluation, tally: &mut RuleTally) -> Result<RequestOutcome, Refusal> {
+        let subject = Arc::clone(&self.subject);
         let verdict = std::mem::replace(&mut evaluation.verdict, Verdict::Forward);
         let draft = &evaluation.draft;
         let veiled = self.policy.veiled(draft, &evaluation.recall, &subject.vault);
@@ -342,59 +335,26 @@ impl JudgeCase {
             }
         };
         // Nobody is asked about a request that is refused whatever they say.
-        let ruling = self.ruling(subject, draft.document())?;
-        let (holds, mode) = match (self.turns.ask(subject, shown), holds) {
+        let ruling = self.ruling(draft.document())?;
+        let (holds, mode) = match (self.turns.ask(&subject, shown), holds) {
             (Asked::Dismissed(dismissal), _) => {
                 let dismissed = Dismissed { dismissal, rules: Vec::new() };
-                return Err(dismissed.refusal(self.manner(subject, draft.document())));
+                return Err(dismissed.refusal(self.manner(draft.document())));
             }
-            (Asked::Nothing, None) => return Ok(self.pass(subject, draft, ruling, wraps_more)),
+            (Asked::Nothing, None) => return Ok(self.pass(draft, ruling)),
             (Asked::Nothing, Some(holds)) => (holds, None),
             (Asked::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(subject, PausedTurn::of(On::Request, subject, evaluation, holds, mode), wraps_more)
-    }
-
-    /// What it is judged by.
-    fn subject(&self, session: Session, document: &Document) -> Subject {
-        let Session { key, vault } = session;
-        let class = match &self.asker {
-            Some(asker) => asker.class,
-            None => self.class.class(self.api, document),
-        };
-        let class = match (class, self.intercepts) {
-            (TurnClass::Main, Interception::LeftOut) => TurnClass::Side,
-            (TurnClass::Side, Interception::Named) if !self.api.converses() => TurnClass::Main,
-            (class, _) => class,
-        };
-        let by_path = || self.api.deployment(self.to.endpoint()).filter(|_| document.model().is_none());
-        Subject {
-            policy: Arc::clone(&self.policy),
-            api: self.api,
-            session: key,
-            vault,
-            agent: Arc::clone(&self.agent),
-            model: self.model.clone().or_else(|| by_path().map(Into::into)),
-            other_models: Vec::new(),
-            streams: self.api.streams_by_path,
-            class,
-            to: self.to.clone(),
-            endpoint: self.to.endpoint().into(),
-            lane: self.lane.name().map(Into::into),
-            title: self.title(),
-            outside: Arc::clone(&self.outside),
-            files: Arc::default(),
-            prompt: self.asker.as_ref().and_then(|asker| asker.prompt.clone()),
-        }
+        self.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, mode))
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
-    fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
+    fn assemble(&mut self, document: &Arc<Document>) -> Result<Option<Made>, Refusal> {
         if !self.assembles {
             return Ok(None);
         }
-        let counted = match self.api.wants(self.to.endpoint()) {
+        let counted = match self.subject.api.wants(self.subject.to.endpoint()) {
             Wants::Count(counted) => Some(counted),
             Wants::Turn => None,
             Wants::Text | Wants::Later | Wants::Data | Wants::Other if self.chosen.is_none() => {
@@ -402,8 +362,8 @@ impl JudgeCase {
             }
             Wants::Text | Wants::Later | Wants::Data | Wants::Other => None,
         };
-        let chosen = self.chosen.as_ref();
-        let made = self.assembler.assemble(&self.policy, chosen, document, context, counted.as_ref())?;
+        let (chosen, context) = (self.chosen.as_ref(), self.subject.context(On::Request));
+        let made = self.assembler.assemble(&self.policy, chosen, document, &context, counted.as_ref())?;
         if let Some(made) = &made {
             let held = document.source().len() + made.document.source().len();
             self.came.reservation.cover(self.came.body.len() + held)?;
@@ -411,15 +371,15 @@ impl JudgeCase {
         Ok(made)
     }
 
-    fn ask_model(&mut self, subject: &mut Subject, model: &str, by_profile: bool) {
-        if subject.ask_model(model, by_profile) {
+    fn ask_model(&mut self, model: &str, by_profile: bool) {
+        if Arc::make_mut(&mut self.subject).ask_model(model, by_profile) {
             self.other_model = Some(model.into());
         }
     }
 
     /// Has the policy decide, with the saved edits that the mode applies.
-    fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, subject: &Subject) -> Evaluation {
-        let Subject { session, vault, class, .. } = subject;
+    fn evaluate(&self, document: Arc<Document>, context: &Context<'_>) -> Evaluation {
+        let Subject { session, vault, class, .. } = &*self.subject;
         let Some(saved) = self.turns.saved_for(session) else {
             return self.policy.evaluate(document, context, vault);
         };

@@ -88,7 +88,8 @@ mod upstreams;
 pub use admin::{AdminToken, AdminTokenError};
 pub use asked::{AskedPath, AskedPathError, recorded_format};
 pub use config::{
-    FirstUpstream, GateConfig, GateLimits, NamedUpstream, OnUnread, OwnPolicy, TrialConfig, UpstreamConfig,
+    FirstUpstream, GateConfig, GateLimits, Limit, NamedUpstream, OnUnread, OwnPolicy, TrialConfig,
+    UpstreamConfig,
 };
 pub use except::{NotExcepted, PolicyFiles};
 pub use gate::Gate;

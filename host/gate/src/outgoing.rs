@@ -9,7 +9,7 @@ use crate::apis::Api;
 use crate::path;
 use crate::target::UpstreamKind;
 use leafgate_http::budget::Reservation;
-use leafgate_http::headers::{self, RequestChanges};
+use leafgate_http::headers;
 
 /// What leaves of a body.
 pub(crate) enum OutgoingBody {
@@ -41,11 +41,12 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(crate) fn new(parts: &request::Parts, body: OutgoingBody, changes: RequestChanges) -> Self {
+    /// `decoded` says that the body leaves without the codings that it came in.
+    pub(crate) fn new(parts: &request::Parts, body: OutgoingBody, decoded: bool) -> Self {
         Outgoing {
             method: parts.method.clone(),
             path: path::target(parts).to_owned(),
-            headers: headers::of_request(&parts.headers, changes),
+            headers: headers::of_request(&parts.headers, decoded),
             body,
             reservation: None,
         }

@@ -4,6 +4,7 @@
 //! client shows the upstream, and the fields that end at this gate.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::request;
@@ -26,65 +27,29 @@ pub(crate) const CREDENTIALS: [HeaderName; 6] = [
 /// The parameter that holds the key of Google's APIs.
 const GOOGLE_KEY: &str = "key";
 
-/// The texts of one request outside its body. They may hold secrets: there is no `Debug`.
-#[derive(Default)]
-pub(crate) struct OutsideTexts(Vec<OutsideText>);
-
-struct OutsideText {
-    place: OutsidePlace,
-    text: String,
-}
-
-enum OutsidePlace {
-    Path,
-    Query { key: String },
-    Header { name: HeaderName },
-}
-
-impl OutsideTexts {
-    /// Collects all texts of a request's head that leave with it.
-    pub(crate) fn of(parts: &request::Parts) -> Self {
-        let path = parts.uri.path();
-        let mut texts = path_texts(path);
-        texts.extend(query_texts(parts.uri.query().unwrap_or_default(), is_google(path)));
-        for (name, value) in &parts.headers {
-            if !CREDENTIALS.contains(name) && !headers::ends_here(name) {
-                let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                texts.push(OutsideText { place: OutsidePlace::Header { name: name.clone() }, text });
-            }
+/// Collects all texts of a request's head that leave with it.
+pub(crate) fn texts_of(parts: &request::Parts) -> Arc<[Outside]> {
+    let path = parts.uri.path();
+    let mut texts = path_texts(path);
+    texts.extend(query_texts(parts.uri.query().unwrap_or_default(), is_google(path)));
+    for (name, value) in &parts.headers {
+        if !CREDENTIALS.contains(name) && !headers::ends_here(name) {
+            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            texts.push(Outside { part: Part::Header { name: name.as_str().to_owned() }, text });
         }
-        OutsideTexts(texts)
     }
-
-    /// What a header says, all its lines behind each other.
-    pub(crate) fn header(&self, name: &str) -> String {
-        let lines = self
-            .0
-            .iter()
-            .filter(|text| matches!(&text.place, OutsidePlace::Header { name: one } if one == name));
-        lines.map(|text| &*text.text).collect::<Vec<_>>().join(",")
-    }
-
-    /// The texts as the policy takes them.
-    pub(crate) fn list(&self) -> Vec<Outside<'_>> {
-        self.0.iter().map(OutsideText::outside).collect()
-    }
+    texts.into()
 }
 
-impl OutsideText {
-    fn outside(&self) -> Outside<'_> {
-        let part = match &self.place {
-            OutsidePlace::Path => Part::Path,
-            OutsidePlace::Query { key } => Part::Query { key },
-            OutsidePlace::Header { name } => Part::Header { name: name.as_str() },
-        };
-        Outside { part, text: &self.text }
-    }
+/// Returns what a header says, all its lines behind each other.
+pub(crate) fn header(texts: &[Outside], wanted: &str) -> String {
+    let lines = texts.iter().filter(|text| matches!(&text.part, Part::Header { name } if name == wanted));
+    lines.map(|text| &*text.text).collect::<Vec<_>>().join(",")
 }
 
 /// The path as it came, and decoded as a whole: a value may hold a slash, encoded or not.
-fn path_texts(path: &str) -> Vec<OutsideText> {
-    let text = |text: String| OutsideText { place: OutsidePlace::Path, text };
+fn path_texts(path: &str) -> Vec<Outside> {
+    let text = |text: String| Outside { part: Part::Path, text };
     let decoded = decoded(path);
     let mut texts = vec![text(path.to_owned())];
     if decoded != path {
@@ -94,7 +59,7 @@ fn path_texts(path: &str) -> Vec<OutsideText> {
 }
 
 /// The parameters, decoded as forms are: `+` is a blank there, and stays what it is in a second text of the same value.
-fn query_texts(query: &str, google: bool) -> Vec<OutsideText> {
+fn query_texts(query: &str, google: bool) -> Vec<Outside> {
     let mut texts = Vec::new();
     let mut credential = google;
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -104,8 +69,7 @@ fn query_texts(query: &str, google: bool) -> Vec<OutsideText> {
         if key == GOOGLE_KEY && std::mem::take(&mut credential) {
             continue;
         }
-        let mut push =
-            |text: String| texts.push(OutsideText { place: OutsidePlace::Query { key: key.clone() }, text });
+        let mut push = |text: String| texts.push(Outside { part: Part::Query { key: key.clone() }, text });
         push(decoded(value).into_owned());
         if value.contains('+') {
             push(decoded(&value.replace('+', " ")).into_owned());
@@ -154,8 +118,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let texts = OutsideTexts::of(&parts);
-        texts.list().iter().map(|outside| format!("{}: {}", outside.part, outside.text)).collect()
+        texts_of(&parts).iter().map(|outside| format!("{}: {}", outside.part, outside.text)).collect()
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::request_event::RequestEvent;
 use leafgate_http::body;
 use leafgate_http::content::Content;
-use leafgate_http::headers::{self, RequestChanges};
+use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
 
 impl Exchange {
@@ -31,7 +31,7 @@ impl Exchange {
         } else {
             OutgoingBody::Whole(body::read(coming, self.bounds()).await?)
         };
-        let mut outgoing = Outgoing::new(parts, body, RequestChanges::default());
+        let mut outgoing = Outgoing::new(parts, body, false);
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut outgoing.headers);
         }

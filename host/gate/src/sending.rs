@@ -16,7 +16,6 @@ use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use crate::stages::Along;
 use leafgate_http::content::Content;
-use leafgate_http::headers::RequestChanges;
 use leafgate_http::refusal::Refusal;
 
 impl Exchange {
@@ -43,7 +42,7 @@ impl Exchange {
 
     /// Sends a request without a body on. What Copilot says of its models is put right by the way.
     pub(crate) async fn forward_bodyless(&self) -> Result<Response<Content>, Refusal> {
-        let mut outgoing = Outgoing::new(&self.parts, OutgoingBody::None, RequestChanges::default());
+        let mut outgoing = Outgoing::new(&self.parts, OutgoingBody::None, false);
         if !copilot::asks_for_models(self.lane.kind, &self.parts) {
             return self.forward(outgoing, Along::default()).await;
         }

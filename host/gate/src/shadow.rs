@@ -57,19 +57,13 @@ impl Troubles {
     }
 }
 
-/// What a trial has come to.
-enum TrialResult {
-    Open,
-    Good(Arc<Policy>),
-    Bad(String),
-}
-
 impl PolicyTrial {
-    fn found(&self, config: TrialConfig) -> TrialResult {
+    /// Returns what the trial has come to: the policy, or why it does not serve.
+    fn result(&self, config: TrialConfig) -> Option<Result<Arc<Policy>, String>> {
         let most = config.requests * config.rise / 100;
         let rises = |today: usize, next: usize| next > today + most;
         if rises(self.today.failed, self.next.failed) || rises(self.today.held, self.next.held) {
-            return TrialResult::Bad(format!(
+            return Some(Err(format!(
                 "the policy was tried on {} live requests beside the one that serves: rules failed in {} instead \
                  of {}, and {} were held instead of {}. It does not serve: mend it, or have more be allowed by \
                  `reload.rise` ({} percent of {} requests)",
@@ -80,12 +74,9 @@ impl PolicyTrial {
                 self.today.held,
                 config.rise,
                 config.requests
-            ));
+            )));
         }
-        match self.tried >= config.requests {
-            true => TrialResult::Good(Arc::clone(&self.policy)),
-            false => TrialResult::Open,
-        }
+        (self.tried >= config.requests).then(|| Ok(Arc::clone(&self.policy)))
     }
 }
 
@@ -178,10 +169,10 @@ impl Shadow {
         trial.today.failed += today.failed;
         trial.today.held += today.held;
         trial.next.add(next);
-        match trial.found(self.config) {
-            TrialResult::Open => {}
-            TrialResult::Good(policy) => self.serve(lock, policy),
-            TrialResult::Bad(diagnostics) => self.refuse(lock, diagnostics),
+        match trial.result(self.config) {
+            None => {}
+            Some(Ok(policy)) => self.serve(lock, policy),
+            Some(Err(diagnostics)) => self.refuse(lock, diagnostics),
         }
     }
 }
@@ -201,8 +192,8 @@ impl TrialTurn {
         troubles.add(today);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn_blocking(move || {
-            let (outside, vault) = (subject.outside.list(), Vault::new(subject.vault.keys().clone()));
-            let next = policy.evaluate(document, &subject.context(On::Request, &outside), &vault);
+            let vault = Vault::new(subject.vault.keys().clone());
+            let next = policy.evaluate(document, &subject.context(On::Request), &vault);
             // The next request may be tried before anybody hears of this one.
             drop(turn);
             shadow.note(&policy, &troubles, &next);

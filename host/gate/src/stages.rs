@@ -9,7 +9,6 @@ use leafgate_assemble::Refused;
 use leafgate_policy::{Assembly, Route};
 use leafgate_tree::Format;
 
-use crate::apis::Api;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::pending::Waiter;
 use crate::restore::Restoring;
@@ -18,27 +17,59 @@ use crate::session::Thread;
 use crate::subject::Subject;
 use leafgate_http::budget::Reservation;
 use leafgate_http::coding::Coding;
-use leafgate_http::headers::{self, RequestChanges};
+use leafgate_http::headers;
 use leafgate_http::refusal::Manner;
 
 /// A body as it came.
 pub(crate) struct Came {
     pub(crate) body: Bytes,
     pub(crate) codings: Vec<Coding>,
-    /// Its part of the bytes that the gate may hold.
+    /// Whether it may hold bytes that were not looked at, as far as it was judged. It leaves decoded then.
+    pub(crate) wraps_more: bool,
+    /// Its part of the bytes that the gate may hold; nothing for a request that waits at the desk, which counts it.
     pub(crate) reservation: Reservation,
 }
 
 impl Came {
+    pub(crate) fn new(body: Bytes, codings: Vec<Coding>, reservation: Reservation) -> Self {
+        Came { body, codings, wraps_more: false, reservation }
+    }
+
     pub(crate) fn is_coded(&self) -> bool {
         !self.codings.is_empty()
     }
 
-    /// Returns it as it was judged, but for its reservation where another one counts it.
-    pub(crate) fn received(self, wraps_more: bool) -> Received {
-        let coded = self.is_coded();
-        Received { body: self.body, coded, wraps_more, reservation: Some(self.reservation) }
+    /// Returns what leaves for it under a head: the very bytes that came where nothing was edited, or else `rendered`, which is
+    /// never compressed. Its answer comes uncompressed where it is to be read.
+    pub(crate) fn passed(
+        self,
+        parts: &request::Parts,
+        source: &Bytes,
+        rendered: Bytes,
+        along: Along,
+    ) -> Passed {
+        let as_it_came = !self.wraps_more && is_same(&rendered, source);
+        let decoded = !as_it_came && self.is_coded();
+        let body = if as_it_came { self.body } else { rendered };
+        let mut outgoing = Outgoing::new(parts, OutgoingBody::Whole(body), decoded);
+        outgoing.reservation = Some(self.reservation);
+        if let Some(model) = &along.other_model {
+            outgoing.ask_model(parts, model);
+        }
+        if let Some(tags) = &along.tags {
+            outgoing.headers.insert(headers::TAGS, tags.clone());
+        }
+        let restores = along.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
+        if restores || along.ruling.is_some() {
+            outgoing.ask_for_plain_answer();
+        }
+        Passed { outgoing, along }
     }
+}
+
+/// Returns whether two bodies are the same. Where they are one buffer, no byte is looked at.
+fn is_same(one: &Bytes, other: &Bytes) -> bool {
+    one.len() == other.len() && (one.as_ptr() == other.as_ptr() || one == other)
 }
 
 /// What becomes of a request that is not refused.
@@ -57,31 +88,6 @@ pub(crate) struct Rerouted {
     pub(crate) came: Came,
 }
 
-/// A body that was judged, as it came over the wire.
-pub(crate) struct Received {
-    pub(crate) body: Bytes,
-    /// Whether it is compressed.
-    pub(crate) coded: bool,
-    /// Whether it may hold bytes that were not looked at. It leaves decoded then.
-    pub(crate) wraps_more: bool,
-    /// Its part of the bytes that a gate may hold; none for a request that waits at the desk, which counts it.
-    pub(crate) reservation: Option<Reservation>,
-}
-
-impl Received {
-    /// Returns what leaves for it: the very bytes that came where nothing was edited, or else `rendered`, which is never compressed.
-    pub(crate) fn passed(self, source: &Bytes, rendered: Bytes, along: Along) -> Passed {
-        let as_it_came = !self.wraps_more && is_same(&rendered, source);
-        let (body, decoded) = if as_it_came { (self.body, false) } else { (rendered, self.coded) };
-        Passed { body, decoded, reservation: self.reservation, along }
-    }
-}
-
-/// Returns whether two bodies are the same. Where they are one buffer, no byte is looked at.
-fn is_same(one: &Bytes, other: &Bytes) -> bool {
-    one.len() == other.len() && (one.as_ptr() == other.as_ptr() || one == other)
-}
-
 /// What goes along with a body that leaves, or waits for that.
 #[derive(Default)]
 pub(crate) struct Along {
@@ -97,45 +103,20 @@ pub(crate) struct Along {
     pub(crate) tags: Option<HeaderValue>,
 }
 
-/// A body that may leave.
+/// A request that may leave.
 pub(crate) struct Passed {
-    pub(crate) body: Bytes,
-    /// Whether the body leaves without the codings that it came in.
-    decoded: bool,
-    reservation: Option<Reservation>,
+    pub(crate) outgoing: Outgoing,
     pub(crate) along: Along,
-}
-
-impl Passed {
-    /// Returns the request that leaves. Its answer comes uncompressed where it is to be read; `is_read` says that it is in any case,
-    /// as one that goes into a stream that has begun.
-    pub(crate) fn leaves(self, parts: &request::Parts, is_read: bool) -> (Outgoing, Along) {
-        let Passed { body, decoded, reservation, along } = self;
-        let restores = along.restoring.as_ref().is_some_and(|restoring| !restoring.is_idle());
-        let plain_answer = is_read || restores || along.ruling.is_some();
-        let changes = RequestChanges { decoded, plain_answer };
-        let mut outgoing = Outgoing::new(parts, OutgoingBody::Whole(body), changes);
-        outgoing.reservation = reservation;
-        if let Some(model) = &along.other_model {
-            outgoing.ask_model(parts, model);
-        }
-        if let Some(tags) = &along.tags {
-            outgoing.headers.insert(headers::TAGS, tags.clone());
-        }
-        (outgoing, along)
-    }
 }
 
 /// A request that waits, and what leaves for it depends on.
 pub(crate) struct HeldRequest {
     pub(crate) waiter: Waiter,
-    pub(crate) received: Received,
+    pub(crate) came: Came,
     /// The body without its codings.
     pub(crate) source: Bytes,
     /// Whether its client asked for a stream of events.
     pub(crate) streams: bool,
-    /// Which API it asks.
-    pub(crate) api: Api,
     /// How a cancel is answered, where it is no error to the client.
     pub(crate) manner: Option<Box<Manner>>,
     pub(crate) along: Along,
@@ -149,11 +130,10 @@ pub(crate) struct DowngradeFlow {
     pub(crate) format: Format,
     /// Whether its client asked for a stream of events.
     pub(crate) streams: bool,
-    /// Whether it came compressed: its header says so.
-    pub(crate) coded: bool,
-    pub(crate) thread: Thread,
-    /// Whether values are put back into its answer.
-    pub(crate) restore: bool,
+    /// In what it came compressed: its header says so.
+    pub(crate) codings: Vec<Coding>,
+    /// Its conversation, where values are put back into its answer.
+    pub(crate) restores: Option<Thread>,
     pub(crate) lessened: Lessened,
 }
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use leafgate_desk::{Destination, Title, TurnClass};
-use leafgate_policy::{Context, FileText, On, Outside, Policy};
+use leafgate_policy::{Context, FileText, OTHER_AGENT, On, Outside, Policy};
 use leafgate_tree::Document;
 use leafgate_vault::Vault;
 
 use crate::apis::Api;
-use crate::outside::OutsideTexts;
 
 /// A request, or the answer to it, as rules are asked about it. Whoever judges it, keeps it for a person or judges it again
 /// shares this.
@@ -40,7 +39,7 @@ pub(crate) struct Subject {
     /// How its conversation is called.
     pub(crate) title: Title,
     /// What it says outside its body.
-    pub(crate) outside: Arc<OutsideTexts>,
+    pub(crate) outside: Arc<[Outside]>,
     /// The texts of the packed files in it.
     pub(crate) files: Arc<[FileText]>,
     /// The prompt of the agent that asks, where that is sent as a user's words.
@@ -48,8 +47,8 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Returns what rules are asked with; `outside` lists what it says outside its body.
-    pub(crate) fn context<'a>(&'a self, on: On, outside: &'a [Outside<'a>]) -> Context<'a> {
+    /// Returns what rules are asked with.
+    pub(crate) fn context(&self, on: On) -> Context<'_> {
         Context {
             on,
             only: None,
@@ -62,7 +61,7 @@ impl Subject {
             upstream: Some(&self.to.upstream),
             upstream_name: self.lane.as_deref(),
             endpoint: Some(&self.endpoint),
-            outside,
+            outside: &self.outside,
             files: &self.files,
             prompt: self.prompt.as_deref(),
         }
@@ -87,15 +86,14 @@ impl Subject {
         true
     }
 
-    /// What a test asks rules about.
-    #[cfg(test)]
-    pub(crate) fn plain(policy: &Arc<Policy>, api: Api, to: Destination, vault: Vault) -> Subject {
+    /// Returns a request of which no more is known than this. It is no conversation.
+    pub(crate) fn new(policy: &Arc<Policy>, api: Api, to: Destination, vault: Vault) -> Subject {
         Subject {
             policy: Arc::clone(policy),
             api,
-            session: "s".into(),
+            session: Arc::default(),
             vault,
-            agent: leafgate_policy::OTHER_AGENT.into(),
+            agent: OTHER_AGENT.into(),
             model: None,
             other_models: Vec::new(),
             streams: None,
@@ -103,7 +101,7 @@ impl Subject {
             endpoint: to.endpoint().into(),
             to,
             lane: None,
-            title: Title { location: "chat".into(), name: "test".into() },
+            title: Title { location: Arc::default(), name: Arc::default() },
             outside: Arc::default(),
             files: Arc::default(),
             prompt: None,

@@ -64,7 +64,7 @@ struct HttpUpstream {
 
 impl Upstream {
     pub(crate) fn new(
-        target: UpstreamTarget,
+        target: &UpstreamTarget,
         reach: &Reach,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
@@ -72,7 +72,7 @@ impl Upstream {
         let endpoint = match target {
             UpstreamTarget::Echo => UpstreamEndpoint::Echo,
             UpstreamTarget::Http(base) => {
-                UpstreamEndpoint::Http(Box::new(HttpUpstream::new(base, reach, limits)?))
+                UpstreamEndpoint::Http(Box::new(HttpUpstream::new(base.clone(), reach, limits)?))
             }
         };
         Ok(Upstream { name, endpoint })

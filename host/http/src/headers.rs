@@ -7,8 +7,8 @@
 //! change what the request means: without `content-encoding` its body would be other bytes to the upstream. It is refused.
 
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
-    HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 use crate::refusal::Refusal;
@@ -33,15 +33,6 @@ const HOP_BY_HOP: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// What of a request's header changes on the way.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RequestChanges {
-    /// The body leaves decoded.
-    pub decoded: bool,
-    /// The answer must come uncompressed: tokens in it are to be restored.
-    pub plain_answer: bool,
-}
-
 /// Returns true for a field of a request that never leaves as it came, whatever else the request says.
 pub fn ends_here(name: &HeaderName) -> bool {
     HOP_BY_HOP.contains(name) || [HOST, EXPECT, CONTENT_LENGTH, TAGS].contains(name)
@@ -63,16 +54,8 @@ pub fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<HeaderValue>
 }
 
 /// The header of the request to the upstream. Host and framing are the client library's to write.
-pub fn of_request(received: &HeaderMap, changes: RequestChanges) -> HeaderMap {
-    let mut sent = pass(received, |name| {
-        ends_here(name)
-            || (changes.decoded && *name == CONTENT_ENCODING)
-            || (changes.plain_answer && *name == ACCEPT_ENCODING)
-    });
-    if changes.plain_answer {
-        sent.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    }
-    sent
+pub fn of_request(received: &HeaderMap, decoded: bool) -> HeaderMap {
+    pass(received, |name| ends_here(name) || (decoded && *name == CONTENT_ENCODING))
 }
 
 /// The header of the answer to the client; `resized` when its body may have another length than the upstream said.
@@ -180,11 +163,10 @@ mod tests {
             ("content-encoding", "gzip"),
             ("accept-encoding", "gzip, br"),
         ]);
-        let sent = of_request(&received, RequestChanges::default());
+        let sent = of_request(&received, false);
         assert_eq!(names(&sent), ["authorization", "openai-beta", "content-encoding", "accept-encoding"]);
-        let sent = of_request(&received, RequestChanges { decoded: true, plain_answer: true });
+        let sent = of_request(&received, true);
         assert_eq!(names(&sent), ["authorization", "openai-beta", "accept-encoding"]);
-        assert_eq!(sent[ACCEPT_ENCODING], "identity");
     }
 
     #[test]

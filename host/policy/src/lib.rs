@@ -163,7 +163,7 @@ pub struct Context<'a> {
     /// The path that it was sent to, without its query; `None` where it came from no network.
     pub endpoint: Option<&'a str>,
     /// What it says outside its body. See [`Outside`].
-    pub outside: &'a [Outside<'a>],
+    pub outside: &'a [Outside],
     /// The texts of the packed files in its body. See [`FileText`].
     pub files: &'a [FileText],
     /// The prompt of the agent that sends it, where that is sent as a user's words.

@@ -8,38 +8,38 @@
 use std::fmt;
 
 /// One text of a request outside its body.
-#[derive(Clone, Copy, derive_more::Debug)]
+#[derive(Clone, derive_more::Debug)]
 #[debug("{} bytes in a {}", self.text.len(), self.part.kind())]
-pub struct Outside<'a> {
+pub struct Outside {
     /// Where it stands.
-    pub part: Part<'a>,
+    pub part: Part,
     /// The text, decoded as far as its place demands: percent escapes of a path and a query are
     /// undone.
-    pub text: &'a str,
+    pub text: String,
 }
 
 /// Where such a text stands. Names are searched too, and a name that holds a finding is not spelled
 /// in a hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Part<'a> {
+#[derive(Clone, PartialEq, Eq)]
+pub enum Part {
     /// The path.
     Path,
     /// The value of a query parameter.
     Query {
         /// The parameter's name, decoded.
-        key: &'a str,
+        key: String,
     },
     /// The value of a header.
     Header {
         /// The header's name, in lower case.
-        name: &'a str,
+        name: String,
     },
 }
 
 /// Longest name that a hold spells, in bytes.
 const MAX_NAME: usize = 64;
 
-impl<'a> Part<'a> {
+impl Part {
     /// Returns what kind of part it is, in words.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -51,7 +51,7 @@ impl<'a> Part<'a> {
     }
 
     /// Returns the client's own name for it.
-    pub(crate) fn name(&self) -> Option<&'a str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Part::Path => None,
             Part::Query { key } => Some(key),
@@ -60,7 +60,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl fmt::Display for Part<'_> {
+impl fmt::Display for Part {
     /// Writes `path`, `query parameter q` or `header x-foo`. A long name is cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {
@@ -70,7 +70,7 @@ impl fmt::Display for Part<'_> {
     }
 }
 
-impl fmt::Debug for Part<'_> {
+impl fmt::Debug for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind())
     }

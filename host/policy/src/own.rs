@@ -15,7 +15,7 @@ use leafgate_contract::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, InvalidAnswer, Plugin,
     PluginFinding, Spent, TransformRequest, World,
 };
-use leafgate_detect::{Confidence, DetectorId, Label};
+use leafgate_detect::{Confidence, DetectorId, Label, luhn};
 use leafgate_glob::Glob;
 use sha2::{Digest, Sha256};
 
@@ -253,15 +253,8 @@ fn is_whole_word(text: &str, at: &Range<usize>) -> bool {
 
 /// Whether the digits of a text end in the check digit of ISO/IEC 7812-1, Annex B.
 fn has_luhn_digit(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
-    let doubled = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(at, &digit)| if at % 2 == 1 { doubled(digit) } else { digit })
-        .sum();
-    digits.len() > 1 && sum.is_multiple_of(10)
+    let digits = text.chars().filter_map(|c| c.to_digit(10));
+    digits.clone().nth(1).is_some() && luhn(digits)
 }
 
 /// Returns what a detector finds in a text by itself: for its examples.

@@ -46,7 +46,7 @@ impl RuleReport {
 }
 
 /// What one rule did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleReport {
     /// The rule.

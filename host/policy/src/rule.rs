@@ -58,8 +58,10 @@ words! {
 
 words! {
     /// Whether a rule acts or only counts.
+    #[derive(Default)]
     Mode {
         /// It acts.
+        #[default]
         Enforce = "enforce",
         /// It changes nothing, and a header of the answer names it where it would have acted.
         Warn = "warn",

@@ -31,13 +31,13 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    pub(crate) fn of(asked: &Asked, document: &Document, outside: &[Outside<'_>]) -> Self {
+    pub(crate) fn of(asked: &Asked, document: &Document, outside: &[Outside]) -> Self {
         let mut said = Said::default();
         for Outside { part, text } in outside {
             if let Part::Header { name } = part
-                && asked.headers.contains(*name)
+                && asked.headers.contains(name)
             {
-                said.headers.entry((*name).to_owned()).or_default().push((*text).to_owned());
+                said.headers.entry(name.clone()).or_default().push(text.clone());
             }
         }
         for name in &asked.options {

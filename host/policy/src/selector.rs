@@ -194,12 +194,7 @@ pub(crate) fn section_words() -> Vec<&'static str> {
 
 /// The fields of a selector by which leaves of the same kind, role and section are told apart from
 /// others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Class {
-    kinds: Bits,
-    roles: Bits,
-    sections: Bits,
-}
+pub(crate) type Class = (Bits, Bits, Bits);
 
 /// A field of a selector that a leaf does not fit, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,55 +212,35 @@ pub(crate) struct Selection<'p> {
     /// The selector that it applies.
     pub(crate) selector: &'p Selector,
     /// Index ranges that path patterns and `latest` select, sorted; `None` without either.
-    ranges: Option<Vec<Range<usize>>>,
+    pub(crate) ranges: Option<Vec<Range<usize>>>,
     /// For each section the kinds of itself and of the sections around it; `None` where the rule
     /// does not ask.
     around: Option<Arc<[Bits]>>,
 }
 
 impl Selection<'_> {
-    /// The index ranges that it is confined to; `None` where place is no matter.
-    pub(crate) fn ranges(&self) -> Option<&[Range<usize>]> {
-        self.ranges.as_deref()
-    }
-
-    /// Whether its rule names tools.
-    pub(crate) fn names_tools(&self) -> bool {
-        !self.selector.tools.is_everything()
-    }
-
-    /// The fields that a leaf is compared with by itself, wherever it stands.
+    /// The fields that a leaf is compared with by itself, wherever it stands: kind, role and section.
     pub(crate) fn class(&self) -> Class {
         let Selector { kinds, roles, sections, .. } = *self.selector;
-        Class { kinds, roles, sections }
+        (kinds, roles, sections)
     }
 
     /// Whether a leaf is selected.
     pub(crate) fn selects(&self, leaf: &Leaf<'_>) -> bool {
-        let selector = self.selector;
         // What most rules select, and there may be many of them for each leaf.
-        if selector.is_everything_in_a_request() {
-            return true;
-        }
-        selector.kinds.allows(Bits::of(leaf.kind() as usize))
-            && selector.roles.allows(Bits::of(leaf.role() as usize))
-            && self.selects_tool(leaf)
-            && self.selects_section(leaf)
-            && self.selects_place(leaf.id())
+        self.selector.is_everything_in_a_request() || self.miss(leaf).is_none()
     }
 
     /// Returns the first field that a leaf does not fit; `None` where it is selected.
+    #[inline]
     pub(crate) fn miss(&self, leaf: &Leaf<'_>) -> Option<Field> {
         let selector = self.selector;
-        [
-            (Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize))),
-            (Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))),
-            (Field::Tool, self.selects_tool(leaf)),
-            (Field::Section, self.selects_section(leaf)),
-            (Field::Place, self.selects_place(leaf.id())),
-        ]
-        .into_iter()
-        .find_map(|(field, fits)| (!fits).then_some(field))
+        let misses = |field: Field, fits: bool| (!fits).then_some(field);
+        misses(Field::Kind, selector.kinds.allows(Bits::of(leaf.kind() as usize)))
+            .or_else(|| misses(Field::Role, selector.roles.allows(Bits::of(leaf.role() as usize))))
+            .or_else(|| misses(Field::Tool, self.selects_tool(leaf)))
+            .or_else(|| misses(Field::Section, self.selects_section(leaf)))
+            .or_else(|| misses(Field::Place, self.selects_place(leaf.id())))
     }
 
     /// Whether a string that spells a document, set as a whole, is selected: as it is, or as
@@ -326,11 +301,6 @@ impl Selection<'_> {
             }
         }
         self.ranges = Some(kept);
-    }
-
-    /// Whether the place of a value among others decides.
-    pub(crate) fn is_by_place(&self) -> bool {
-        self.ranges.is_some()
     }
 
     /// Returns the parts of some values that are selected by their place, in order.

@@ -214,43 +214,33 @@ pub const STRUCTURE: &str = "(structure)";
 /// that.
 pub const SAVED_EDITS: &str = "(saved edits)";
 
-/// What kind of reason a [`Hold`] has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Cause {
-    /// A pause or block rule applies.
-    Rule,
-    /// A plugin asked for it.
-    Plugin,
-    /// A value that must be redacted stands where nothing can be replaced.
-    Unredactable,
-    /// A rule or its plugin could not run to its end.
-    Error,
-    /// Two values would have the same token.
-    Collision,
-    /// The API would refuse the request because of our edits.
-    Invalid,
-    /// The request holds more findings than one request may.
-    TooMuch,
-    /// An edit that a person saved does not fit the request.
-    Drift,
-}
-
-impl Cause {
-    /// What a client reads where the rule has no words of its own.
-    pub(crate) fn fixed_reason(self) -> &'static str {
-        match self {
-            Cause::Rule => "The request matches a rule of this gate's policy",
-            Cause::Plugin => "A plugin of this gate's policy stopped the request",
-            Cause::Unredactable => "The request holds a value that must be redacted and cannot be",
-            Cause::Error => "A rule of this gate's policy could not run",
-            Cause::Collision => "Two values of this session cannot be told apart after redaction",
-            Cause::TooMuch => "The request holds more findings than this gate redacts in one request",
-            Cause::Drift => "An edit that a person saved does not fit the request any more",
-            Cause::Invalid => "The request would be invalid after this gate's edits",
-        }
+leafgate_words::words! {
+    /// What kind of reason a [`Hold`] has.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum Cause {
+        /// A pause or block rule applies.
+        Rule = "rule" / "The request matches a rule of this gate's policy",
+        /// A plugin asked for it.
+        Plugin = "plugin" / "A plugin of this gate's policy stopped the request",
+        /// A value that must be redacted stands where nothing can be replaced.
+        Unredactable = "unredactable" / "The request holds a value that must be redacted and cannot be",
+        /// A rule or its plugin could not run to its end.
+        Error = "error" / "A rule of this gate's policy could not run",
+        /// Two values would have the same token.
+        Collision = "collision" / "Two values of this session cannot be told apart after redaction",
+        /// The API would refuse the request because of our edits.
+        Invalid = "invalid" / "The request would be invalid after this gate's edits",
+        /// The request holds more findings than one request may.
+        TooMuch = "too-much" / "The request holds more findings than this gate redacts in one request",
+        /// An edit that a person saved does not fit the request.
+        Drift = "drift" / "An edit that a person saved does not fit the request any more",
     }
+    /// Returns its word in JSON.
+    pub fn name = 0;
+    /// What a client reads where the rule has no words of its own.
+    pub(crate) fn fixed_reason = 1;
 }
 
 fn seconds<S: serde::Serializer>(timeout: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {

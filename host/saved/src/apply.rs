@@ -133,7 +133,7 @@ pub fn apply(layers: &[&ScopeEdits], draft: &mut Draft) -> Vec<SavedEditOutcome>
             outcomes.push(SavedEditOutcome {
                 id: edit.id.clone(),
                 scope: layer.scope,
-                path: edit.place.path.clone(),
+                path: edit.path.clone(),
                 on_drift: edit.on_drift,
                 fit,
             });
@@ -153,18 +153,19 @@ fn overlaps(nodes: &BTreeSet<NodeId>, draft: &Draft, node: NodeId) -> bool {
 fn make(edit: &SavedEdit, node: NodeId, draft: &mut Draft) -> Fit {
     let author = edit.id.author();
     let section = || section_at(draft.document(), node).ok_or(EditError::NotDeletable);
-    let made = match &edit.change {
-        SavedChange::Set { text } => draft.set(node, text, &author).map(|version| version.is_some()),
+    let (role, text) = (edit.speaker.unwrap_or_default(), edit.new_text());
+    let made = match edit.action {
+        SavedChange::Set => draft.set(node, text, &author).map(|version| version.is_some()),
         SavedChange::Delete => section().and_then(|section| draft.delete(section, &author)).map(|_| true),
-        SavedChange::Insert { role, text } => section().and_then(|section: SectionId| {
+        SavedChange::Insert => section().and_then(|section: SectionId| {
             // A message before one that is left out would stand where the person saw none.
             if draft.is_deleted(node) {
                 return Err(EditError::Deleted);
             }
             let stands = draft
                 .inserted()
-                .any(|other| other.before == node && other.role == *role && other.text().expose() == text);
-            if stands { Ok(false) } else { draft.insert(section, *role, text, &author).map(|_| true) }
+                .any(|other| other.before == node && other.role == role && other.text().expose() == text);
+            if stands { Ok(false) } else { draft.insert(section, role, text, &author).map(|_| true) }
         }),
     };
     match made {

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafgate_admin::{LeftOutEdit, OnDrift, SavedScope};
-use leafgate_tree::{Author, Document, Draft, EditKind, Format, NodeId, Role};
+use leafgate_tree::{Author, Document, Draft, EditKind, Format, LeafText, NodeId, Role};
 
-use crate::edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
+use crate::edit::{SavedChange, SavedEdit, SavedId};
 use crate::find::{SavedKinds, section_at};
 use crate::guard::GuardKey;
 use crate::{Fit, ScopeEdits, apply};
@@ -32,12 +32,15 @@ pub struct Capture {
     captured: Vec<Result<SavedEdit, LeftOutEdit>>,
 }
 
-#[derive(Debug)]
+#[derive(derive_more::Debug)]
+#[debug("{action} at {path}")]
 struct Want {
     node: NodeId,
     /// Its path, for people.
     path: String,
-    change: SavedChange,
+    action: SavedChange,
+    speaker: Option<Role>,
+    text: Option<String>,
     /// Whether a redacted value that was released for this request stands in its text.
     holds_released: bool,
 }
@@ -67,13 +70,11 @@ impl Capture {
         let by_person = draft.standing_edits().into_iter().filter(|edit| edit.author == Author::Person);
         for edit in by_person {
             let node = edit.target;
-            let change = match edit.kind {
-                EditKind::Set => SavedChange::Set { text: draft.text(node).into_cow().into_owned() },
-                EditKind::Delete => SavedChange::Delete,
+            let (action, speaker, text) = match edit.kind {
+                EditKind::Set => (SavedChange::Set, None, Some(draft.text(node))),
+                EditKind::Delete => (SavedChange::Delete, None, None),
                 EditKind::Insert => match draft.inserted_by(edit) {
-                    Some(put_in) => {
-                        SavedChange::Insert { role: put_in.role, text: put_in.text().into_cow().into_owned() }
-                    }
+                    Some(put_in) => (SavedChange::Insert, Some(put_in.role), Some(put_in.text())),
                     None => continue,
                 },
                 // What stands of these, other edits say; only rules put members into a body; and a
@@ -81,9 +82,10 @@ impl Capture {
                 EditKind::Restore | EditKind::Reset | EditKind::Option | EditKind::Release => continue,
             };
             // Of several edits of one value, the present text is that of all.
-            if matches!(change, SavedChange::Insert { .. }) || seen.insert(node) {
-                let holds_released = draft.has_released(node);
-                wants.push(Want { node, path: draft.display_path(node), change, holds_released });
+            if action == SavedChange::Insert || seen.insert(node) {
+                let (path, holds_released) = (draft.display_path(node), draft.has_released(node));
+                let text = text.map(|text| text.into_cow().into_owned());
+                wants.push(Want { node, path, action, speaker, text, holds_released });
             }
         }
         Capture { document: Arc::clone(draft.document()), wants, captured: Vec::new() }
@@ -121,7 +123,7 @@ impl Capture {
         key: &GuardKey,
         stamp: &CaptureStamp,
     ) -> Result<SavedEdit, LeftOutEdit> {
-        let Want { node, path, change, holds_released } = &self.wants[number];
+        let Want { node, path, action, speaker, text, holds_released } = &self.wants[number];
         if *holds_released {
             return Err(self.left_out(number, RELEASED));
         }
@@ -129,11 +131,11 @@ impl Capture {
             return Err(self.left_out(number, HIDDEN_KEY));
         }
         let document = &*self.document;
-        let (kinds, replaces) = match (change, document.settable(*node), section_at(document, *node)) {
-            (SavedChange::Set { .. }, Some(leaf), _) => {
+        let (kinds, replaces) = match (action, document.settable(*node), section_at(document, *node)) {
+            (SavedChange::Set, Some(leaf), _) => {
                 (SavedKinds::of_leaf(document, &leaf), key.leaf(fresh, *node))
             }
-            (SavedChange::Delete | SavedChange::Insert { .. }, _, Some(section)) => {
+            (SavedChange::Delete | SavedChange::Insert, _, Some(section)) => {
                 (SavedKinds::of_section(document, section), key.section(fresh, *node))
             }
             _ => return Err(self.left_out(number, "it is neither a leaf nor a section")),
@@ -142,16 +144,16 @@ impl Capture {
         let format = document.format();
         Ok(SavedEdit {
             id: self.id(number, format, &pointer, &replaces.to_string(), key),
-            place: SavedPlace {
-                format,
-                role: kinds.role,
-                section: kinds.section,
-                leaf: kinds.leaf,
-                pointer,
-                path: path.clone(),
-            },
+            action: *action,
+            path: path.clone(),
+            format,
+            pointer,
+            role: kinds.role,
+            section: kinds.section,
+            leaf: kinds.leaf,
             replaces,
-            change: change.clone(),
+            speaker: *speaker,
+            text: text.clone(),
             on_drift: stamp.on_drift,
             updated_at: stamp.updated_at.clone(),
         })
@@ -160,12 +162,9 @@ impl Capture {
     /// The same edit of the same place has the same id, so that capturing it again replaces it.
     /// Several messages can be put in at one place, so there the text counts.
     fn id(&self, number: usize, format: Format, pointer: &str, guard: &str, key: &GuardKey) -> SavedId {
-        let change = &self.wants[number].change;
-        let text = match change {
-            SavedChange::Insert { text, .. } => text.as_str(),
-            SavedChange::Set { .. } | SavedChange::Delete => "",
-        };
-        let name = key.name(&[format.name(), change.name(), pointer, guard, text]);
+        let Want { action, text, .. } = &self.wants[number];
+        let text = text.as_deref().filter(|_| *action == SavedChange::Insert).unwrap_or_default();
+        let name = key.name(&[format.name(), action.name(), pointer, guard, text]);
         SavedId::new(&name).expect("a digest is a word")
     }
 
@@ -194,16 +193,14 @@ impl Capture {
     }
 
     fn stands(&self, number: usize, evaluated: &Draft) -> bool {
-        let Want { node, change, .. } = &self.wants[number];
-        match change {
-            SavedChange::Set { text } => {
-                evaluated.text(*node).expose() == text && !evaluated.is_deleted(*node)
-            }
+        let Want { node, action, speaker, text, .. } = &self.wants[number];
+        let says = |now: LeafText<'_>| text.as_deref() == Some(now.expose());
+        match action {
+            SavedChange::Set => says(evaluated.text(*node)) && !evaluated.is_deleted(*node),
             SavedChange::Delete => evaluated.is_deleted(*node),
-            SavedChange::Insert { role, text } => evaluated.inserted().any(|put_in| {
-                let is_same: (NodeId, Role) = (put_in.before, put_in.role);
-                is_same == (*node, *role) && put_in.text().expose() == text
-            }),
+            SavedChange::Insert => evaluated
+                .inserted()
+                .any(|put_in| put_in.before == *node && Some(put_in.role) == *speaker && says(put_in.text())),
         }
     }
 }

@@ -7,12 +7,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use leafgate_admin::OnDrift;
-use leafgate_tree::{Format, LeafKind, Role, SectionKind};
 use serde::{Deserialize, Serialize};
 
-use crate::edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
-use crate::guard::Guard;
+use crate::edit::SavedEdit;
+use crate::spelled::{NO_FORMAT, NO_GUARD, NO_ID};
 
 /// The version of the form.
 const VERSION: u32 = 1;
@@ -74,39 +72,7 @@ struct RawSavedFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
     #[serde(default, rename = "edit")]
-    edits: Vec<RawSavedEdit>,
-}
-
-/// An edit as the file spells it.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawSavedEdit {
-    id: String,
-    action: SavedAction,
-    path: String,
-    format: String,
-    pointer: String,
-    role: Role,
-    section: SectionKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    leaf: Option<LeafKind>,
-    replaces: String,
-    #[serde(default)]
-    on_drift: OnDrift,
-    updated_at: toml::value::Datetime,
-    /// Who speaks in a message that is put in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    speaker: Option<Role>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-}
-
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum SavedAction {
-    Set,
-    Delete,
-    Insert,
+    edits: Vec<SavedEdit>,
 }
 
 const HEAD: &str = "\
@@ -124,8 +90,11 @@ impl SavedFile {
         let raw: RawSavedFile = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
-            let what = "not what `leafgate saved` writes: a key or value is unknown, missing or misspelled";
-            SavedFileError::Malformed { line, what }
+            // Whatever else the error says may quote the file.
+            let ours = [NO_ID, NO_GUARD, NO_FORMAT].into_iter().find(|&ours| error.message() == ours);
+            let unknown =
+                "not what `leafgate saved` writes: a key or value is unknown, missing or misspelled";
+            SavedFileError::Malformed { line, what: ours.unwrap_or(unknown) }
         })?;
         if raw.version != VERSION {
             return Err(SavedFileError::Version { found: raw.version });
@@ -134,15 +103,13 @@ impl SavedFile {
             return Err(SavedFileError::TooMany { found: raw.edits.len() });
         }
         let mut ids = BTreeSet::new();
-        let mut edits = Vec::with_capacity(raw.edits.len());
-        for (number, raw) in (1..).zip(raw.edits) {
-            let edit = raw.checked().map_err(|what| SavedFileError::Edit { number, what })?;
-            if !ids.insert(edit.id.clone()) {
+        for (number, edit) in (1..).zip(&raw.edits) {
+            edit.check().map_err(|what| SavedFileError::Edit { number, what })?;
+            if !ids.insert(&edit.id) {
                 return Err(SavedFileError::Edit { number, what: "another edit has the same id" });
             }
-            edits.push(edit);
         }
-        Ok(SavedFile { key: raw.key, workspace: raw.workspace, edits })
+        Ok(SavedFile { key: raw.key, workspace: raw.workspace, edits: raw.edits })
     }
 
     /// Spells the file.
@@ -155,7 +122,7 @@ impl SavedFile {
             version: VERSION,
             key: self.key.clone(),
             workspace: self.workspace.clone(),
-            edits: self.edits.iter().map(RawSavedEdit::of).collect(),
+            edits: self.edits.clone(),
         };
         let mut text = HEAD.to_owned();
         let body = toml::to_string_pretty(&raw).expect("strings, numbers and times are always TOML");
@@ -184,63 +151,5 @@ impl SavedFile {
         let before = self.edits.len();
         self.edits.retain(|edit| edit.id.as_str() != id);
         self.edits.len() < before
-    }
-}
-
-impl RawSavedEdit {
-    fn of(edit: &SavedEdit) -> RawSavedEdit {
-        let SavedEdit { id, place, replaces, change, on_drift, updated_at } = edit;
-        let epoch = || "1970-01-01T00:00:00Z".parse().expect("it is a time");
-        RawSavedEdit {
-            id: id.to_string(),
-            action: match change {
-                SavedChange::Set { .. } => SavedAction::Set,
-                SavedChange::Delete => SavedAction::Delete,
-                SavedChange::Insert { .. } => SavedAction::Insert,
-            },
-            path: place.path.clone(),
-            format: place.format.name().to_owned(),
-            pointer: place.pointer.clone(),
-            role: place.role,
-            section: place.section,
-            leaf: place.leaf,
-            replaces: replaces.to_string(),
-            on_drift: *on_drift,
-            updated_at: updated_at.parse().unwrap_or_else(|_| epoch()),
-            speaker: match change {
-                SavedChange::Insert { role, .. } => Some(*role),
-                SavedChange::Set { .. } | SavedChange::Delete => None,
-            },
-            text: change.text().map(str::to_owned),
-        }
-    }
-
-    fn checked(self) -> Result<SavedEdit, &'static str> {
-        let change = match (self.action, self.text, self.speaker) {
-            (SavedAction::Set, Some(text), None) => SavedChange::Set { text },
-            (SavedAction::Delete, None, None) => SavedChange::Delete,
-            (SavedAction::Insert, Some(text), Some(role)) => SavedChange::Insert { role, text },
-            (SavedAction::Set, ..) => return Err("`set` takes `text` and no `speaker`"),
-            (SavedAction::Delete, ..) => return Err("`delete` takes neither `text` nor `speaker`"),
-            (SavedAction::Insert, ..) => return Err("`insert` takes `text` and `speaker`"),
-        };
-        if matches!(change, SavedChange::Set { .. }) != self.leaf.is_some() {
-            return Err("`leaf` belongs to `set` and to no other action");
-        }
-        Ok(SavedEdit {
-            id: SavedId::new(&self.id).ok_or("`id` is up to 64 letters, digits, `-` and `_`")?,
-            place: SavedPlace {
-                format: Format::from_name(&self.format).ok_or("`format` is none that leafgate knows")?,
-                role: self.role,
-                section: self.section,
-                leaf: self.leaf,
-                pointer: self.pointer,
-                path: self.path,
-            },
-            replaces: Guard::parse(&self.replaces).ok_or("`replaces` is 32 hexadecimal digits")?,
-            change,
-            on_drift: self.on_drift,
-            updated_at: self.updated_at.to_string(),
-        })
     }
 }

@@ -12,7 +12,7 @@ use leafgate_tree::{
 };
 
 use crate::apply::{Drift, ScopeEdits};
-use crate::edit::{SavedEdit, SavedPlace};
+use crate::edit::SavedEdit;
 use crate::guard::{Guard, GuardKey};
 
 /// Bytes of the shortest text that is known again elsewhere. Two messages that say `yes` are not
@@ -29,8 +29,8 @@ pub(crate) struct SavedKinds {
 }
 
 impl SavedKinds {
-    fn of(place: &SavedPlace) -> SavedKinds {
-        SavedKinds { role: place.role, section: place.section, leaf: place.leaf }
+    fn of(edit: &SavedEdit) -> SavedKinds {
+        SavedKinds { role: edit.role, section: edit.section, leaf: edit.leaf }
     }
 
     /// The kinds of a leaf, or of a string that spells a document.
@@ -60,13 +60,13 @@ pub(crate) fn all(layer: &ScopeEdits, draft: &Draft) -> Vec<Result<NodeId, Drift
         .iter()
         .zip(&found)
         .enumerate()
-        .filter(|(_, (edit, found))| found.is_err() && edit.place.format == draft.document().format());
+        .filter(|(_, (edit, found))| found.is_err() && edit.format == draft.document().format());
     let lost: Vec<usize> = lost.map(|(at, _)| at).collect();
     if !lost.is_empty() {
         let elsewhere = Elsewhere::of(layer, &lost, draft);
         for at in lost {
             let edit = &layer.edits[at];
-            match elsewhere.places.get(&(SavedKinds::of(&edit.place), edit.replaces)).map(Vec::as_slice) {
+            match elsewhere.places.get(&(SavedKinds::of(edit), edit.replaces)).map(Vec::as_slice) {
                 Some([node]) => found[at] = Ok(*node),
                 Some([_, ..]) => found[at] = Err(Drift::Ambiguous),
                 Some([]) | None => {}
@@ -78,11 +78,11 @@ pub(crate) fn all(layer: &ScopeEdits, draft: &Draft) -> Vec<Result<NodeId, Drift
 
 fn where_it_was(edit: &SavedEdit, key: &GuardKey, draft: &Draft) -> Result<NodeId, Drift> {
     let document = draft.document();
-    if document.format() != edit.place.format {
+    if document.format() != edit.format {
         return Err(Drift::OtherFormat);
     }
-    let node = document.resolve(&edit.place.pointer).map_err(|_| Drift::Gone)?;
-    let (kinds, guard) = match edit.place.leaf {
+    let node = document.resolve(&edit.pointer).map_err(|_| Drift::Gone)?;
+    let (kinds, guard) = match edit.leaf {
         Some(_) => {
             let leaf = document.settable(node).ok_or(Drift::Gone)?;
             (SavedKinds::of_leaf(document, &leaf), key.leaf(draft, node))
@@ -92,7 +92,7 @@ fn where_it_was(edit: &SavedEdit, key: &GuardKey, draft: &Draft) -> Result<NodeI
             (SavedKinds::of_section(document, section), key.section(draft, node))
         }
     };
-    match (kinds == SavedKinds::of(&edit.place), guard == edit.replaces) {
+    match (kinds == SavedKinds::of(edit), guard == edit.replaces) {
         (true, true) => Ok(node),
         (true, false) => Err(Drift::OtherText),
         (false, _) => Err(Drift::Gone),
@@ -110,7 +110,7 @@ impl Elsewhere {
     fn of(layer: &ScopeEdits, lost: &[usize], draft: &Draft) -> Elsewhere {
         let wanted = lost.iter().map(|&at| &layer.edits[at]);
         let places: HashMap<_, _> =
-            wanted.map(|edit| ((SavedKinds::of(&edit.place), edit.replaces), Vec::new())).collect();
+            wanted.map(|edit| ((SavedKinds::of(edit), edit.replaces), Vec::new())).collect();
         let kinds = places.keys().map(|(kinds, _)| *kinds).collect();
         let mut elsewhere = Elsewhere { kinds, places };
         let document = draft.document();

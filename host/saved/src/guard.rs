@@ -5,6 +5,9 @@
 //! them every turn.
 
 use leafgate_tree::{Draft, LeafKind, NodeId, display_mask};
+use serde::{Deserialize, Serialize};
+
+use crate::spelled::NO_GUARD;
 
 /// Bytes of a digest: enough that no two texts of a request have the same.
 const GUARD: usize = 16;
@@ -59,8 +62,9 @@ impl GuardKey {
 }
 
 /// A keyed digest of what a saved edit replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display, Serialize, Deserialize)]
 #[display("{}", base16ct::lower::encode_string(&self.0))]
+#[serde(try_from = "String", into = "String")]
 pub struct Guard([u8; GUARD]);
 
 impl Guard {
@@ -69,11 +73,21 @@ impl Guard {
         guard.copy_from_slice(&hash.finalize().as_bytes()[..GUARD]);
         Guard(guard)
     }
+}
 
-    /// Reads what [`fmt::Display`] wrote.
-    pub(crate) fn parse(text: &str) -> Option<Guard> {
+impl TryFrom<String> for Guard {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         let mut guard = [0; GUARD];
-        let read = base16ct::lower::decode(text, &mut guard).ok()?;
-        (read.len() == GUARD).then_some(Guard(guard))
+        let read = base16ct::lower::decode(&text, &mut guard).ok().filter(|read| read.len() == GUARD);
+        read.map(|_| ()).ok_or(NO_GUARD)?;
+        Ok(Guard(guard))
+    }
+}
+
+impl From<Guard> for String {
+    fn from(guard: Guard) -> String {
+        guard.to_string()
     }
 }

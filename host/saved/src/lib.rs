@@ -18,9 +18,10 @@ mod edit;
 mod file;
 mod find;
 mod guard;
+mod spelled;
 
 pub use apply::{Drift, Fit, SavedEditOutcome, ScopeEdits, apply};
 pub use capture::{Capture, CaptureStamp, Captured};
-pub use edit::{SavedChange, SavedEdit, SavedId, SavedPlace};
+pub use edit::{SavedChange, SavedEdit, SavedId};
 pub use file::{MAX_EDITS, SavedFile, SavedFileError};
 pub use guard::{Guard, GuardKey};

@@ -85,7 +85,7 @@ fn only(layer: &ScopeEdits, draft: Draft) -> (Fit, Value) {
 #[test]
 fn an_edit_is_made_where_it_was_and_where_its_text_stands_now() {
     let layer = captured(conversation(), set("/messages/1/content", "Where is the build?"));
-    assert_eq!(layer.edits[0].place.path, "messages[1].content");
+    assert_eq!(layer.edits[0].path, "messages[1].content");
     let (fit, body) = only(&layer, conversation());
     assert!(matches!(fit, Fit::Made(_)));
     assert_eq!(body["messages"][1]["content"], "Where is the build?");
@@ -254,7 +254,7 @@ fn a_release_is_not_captured_and_neither_is_a_text_that_holds_what_was_released(
     let mut capture = Capture::of(&draft);
     capture.make(&mut fresh, &key(), &stamp());
     let captured = capture.finish(&fresh);
-    let places: Vec<_> = captured.edits.iter().map(|edit| edit.place.pointer.as_str()).collect();
+    let places: Vec<_> = captured.edits.iter().map(|edit| edit.pointer.as_str()).collect();
     assert_eq!(places, ["/messages/3/content"]);
     let why = "it holds a value that was released for this one request".to_owned();
     assert_eq!(captured.left_out, [LeftOutEdit { path: "messages[1].content".to_owned(), why }]);
@@ -272,8 +272,7 @@ fn only_what_a_person_did_and_what_stands_is_captured() {
     let mut fresh = conversation();
     capture.make(&mut fresh, &key(), &stamp());
     let captured = capture.finish(&fresh).edits;
-    let texts: Vec<_> =
-        captured.iter().map(|edit| (edit.place.pointer.as_str(), edit.change.text())).collect();
+    let texts: Vec<_> = captured.iter().map(|edit| (edit.pointer.as_str(), edit.text.as_deref())).collect();
     assert_eq!(texts, [("/messages/1/content", Some("Second"))]);
     draft.reset();
     assert!(Capture::of(&draft).is_empty());
@@ -346,7 +345,7 @@ fn an_edit_of_the_same_place_replaces_the_one_before_it_and_a_file_is_bounded() 
     let mut file = SavedFile::default();
     file.put(&captured(conversation(), set("/messages/1/content", "One")).edits).unwrap();
     file.put(&captured(conversation(), set("/messages/1/content", "Two")).edits).unwrap();
-    assert_eq!(file.edits.iter().map(|edit| edit.change.text()).collect::<Vec<_>>(), [Some("Two")]);
+    assert_eq!(file.edits.iter().map(|edit| edit.text.as_deref()).collect::<Vec<_>>(), [Some("Two")]);
     let many: Vec<SavedEdit> = (0..=MAX_EDITS)
         .map(|number| SavedEdit {
             id: leafgate_saved::SavedId::new(&number.to_string()).unwrap(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leafgate_answer::Api;
 use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said};
-use leafgate_policy::{AGENTS, Policy, STRUCTURE};
+use leafgate_policy::{AGENTS, Outside, Part, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;
@@ -235,6 +235,10 @@ impl TestCompiler<'_, '_> {
             self.complaints.error(agent.span(), message, hint_for(agent.get_ref(), AGENTS));
         }
         let headers = raw.header.iter().flat_map(|header| header.get_ref());
+        let header = |(name, text): (&String, &String)| Outside {
+            part: Part::Header { name: name.to_ascii_lowercase() },
+            text: text.clone(),
+        };
         StatedContext {
             session: text(&raw.session),
             agent: text(&raw.agent),
@@ -244,7 +248,7 @@ impl TestCompiler<'_, '_> {
             upstream: text(&raw.upstream),
             endpoint: text(&raw.endpoint),
             profile: self.profile(raw),
-            headers: headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
+            headers: headers.map(header).collect(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
+use leafgate_policy::{Context, Evaluation, On, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 use serde::Serialize;
@@ -143,8 +143,7 @@ impl RuleTest {
 
     /// Judges its request as a gate would: as a profile makes it, where one is for it.
     fn requested(&self, document: &Arc<Document>, policy: &Policy) -> ActualResult {
-        let headers = self.headers();
-        let context = self.context(On::Request, &headers);
+        let context = self.context(On::Request);
         let made = match policy.make_request(self.said.profile.as_deref(), document, &context) {
             Ok(None) => return ActualResult::of(&self.evaluate(policy, &context, document)),
             Ok(Some(made)) => made,
@@ -171,7 +170,7 @@ impl RuleTest {
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
-            let evaluation = self.evaluate(policy, &self.context(On::Response, &[]), &before);
+            let evaluation = self.evaluate(policy, &self.context(On::Response), &before);
             let after = evaluation.draft.render();
             let blocked = ActualResult::of(&evaluation);
             found.changes = blocked.changes;
@@ -190,19 +189,14 @@ impl RuleTest {
         if policy.asks_about(On::ToolCall)
             && let Some(calls) = as_calls(&whole, model)
         {
-            let decided = ActualResult::of(&self.evaluate(policy, &self.context(On::ToolCall, &[]), &calls));
+            let decided = ActualResult::of(&self.evaluate(policy, &self.context(On::ToolCall), &calls));
             (found.verdict, found.held_by) = (decided.verdict, decided.held_by);
         }
         found
     }
 
-    fn headers(&self) -> Vec<Outside<'_>> {
-        let headers = self.said.headers.iter();
-        headers.map(|(name, text)| Outside { part: Part::Header { name }, text }).collect()
-    }
-
     /// What it says beside the body; an answer has no headers.
-    fn context<'c>(&'c self, on: On, headers: &'c [Outside<'c>]) -> Context<'c> {
+    fn context(&self, on: On) -> Context<'_> {
         let said = &self.said;
         Context {
             on,
@@ -217,7 +211,7 @@ impl RuleTest {
             upstream: said.upstream.as_deref(),
             upstream_name: said.upstream.as_deref(),
             endpoint: said.endpoint.as_deref(),
-            outside: headers,
+            outside: if on == On::Request { &said.headers } else { &[] },
             only: self.rules.as_ref(),
             ..Context::default()
         }

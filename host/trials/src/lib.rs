@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
-use leafgate_policy::Policy;
+use leafgate_policy::{Outside, Policy};
 use leafgate_tree::Document;
 
 use answer::TestAnswer;
@@ -107,7 +107,7 @@ struct StatedContext {
     /// The profile that its base URL chose.
     profile: Option<String>,
     /// By name in lower case.
-    headers: Vec<(String, String)>,
+    headers: Vec<Outside>,
 }
 
 /// What a test expects; `None` where it says nothing about it.

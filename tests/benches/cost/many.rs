@@ -91,7 +91,7 @@ fn turns(size: usize, seed: u64) -> Result<[Bytes; 2]> {
 fn pass(body: Bytes, policy: &Policy) -> Result<Bytes> {
     let keys = TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("bench"));
     let document = Document::parse(body, Format::OpenaiChat, &Limits::default())?;
-    let outside = [Outside { part: Part::Header { name: "x-team" }, text: "red" }];
+    let outside = [Outside { part: Part::Header { name: "x-team".into() }, text: "red".into() }];
     let context = Context { endpoint: Some("/v1/chat/completions"), outside: &outside, ..Context::default() };
     let evaluation = policy.evaluate(Arc::new(document), &context, &Vault::new(keys));
     ensure!(

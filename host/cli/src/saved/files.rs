@@ -275,7 +275,6 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use leafgate_saved::SavedChange;
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 
     use super::*;
@@ -288,7 +287,7 @@ mod tests {
             "0".repeat(32)
         ));
         let edit = file.unwrap().edits.remove(0);
-        SavedEdit { change: SavedChange::Set { text: text.to_owned() }, ..edit }
+        SavedEdit { text: Some(text.to_owned()), ..edit }
     }
 
     fn folder(data: &Path) -> SavedFolder {

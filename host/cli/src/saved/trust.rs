@@ -144,8 +144,8 @@ fn trust(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<Ex
         let edits = counted(saved.edits.len(), "saved edit");
         printer.line(&format!("{} is trusted as it is now, with {edits}:", path.display()))?;
         for edit in &saved.edits {
-            printer.text(Style::Strong, &format!("  {} {}\n", edit.change.name(), edit.place.path))?;
-            if let Some(text) = edit.change.text() {
+            printer.text(Style::Strong, &format!("  {} {}\n", edit.action, edit.path))?;
+            if let Some(text) = &edit.text {
                 printer.rows(&[Row::of(&format!("    {text}"), Style::Added).cut(FIRST_WORDS)])?;
             }
         }

@@ -1,52 +1,11 @@
 //! Limits by their names, which error messages cite.
 
-use std::time::Duration;
-
 use leafgate_config::{Settings, Value};
-use leafgate_gate::GateLimits;
-
-/// A limit.
-enum Limit<'l> {
-    Number(&'l mut usize),
-    Time(&'l mut Duration),
-}
+use leafgate_gate::{GateLimits, Limit};
 
 /// Returns every limit with its key.
-fn fields(limits: &mut GateLimits) -> Vec<(&'static str, Limit<'_>)> {
-    use Limit::{Number, Time};
-    let (desk, document) = (&mut limits.desk, &mut limits.document);
-    vec![
-        ("limits.body", Number(&mut limits.body)),
-        ("limits.ratio", Number(&mut limits.ratio)),
-        ("limits.bodies", Number(&mut limits.bodies)),
-        ("limits.idle", Time(&mut limits.idle)),
-        ("limits.body-time", Time(&mut limits.body_time)),
-        ("limits.connections", Number(&mut limits.connections)),
-        ("limits.admin-connections", Number(&mut limits.admin_connections)),
-        ("limits.connect", Time(&mut limits.connect)),
-        ("limits.answer-head", Time(&mut limits.answer_head)),
-        ("limits.answer-idle", Time(&mut limits.answer_idle)),
-        ("limits.answer", Number(&mut limits.answer)),
-        ("limits.answers", Number(&mut limits.answers)),
-        ("limits.unread", Time(&mut limits.unread)),
-        ("limits.grace", Time(&mut limits.grace)),
-        ("limits.sessions", Number(&mut limits.sessions)),
-        ("limits.vaults", Number(&mut limits.vaults)),
-        ("limits.judges", Number(&mut limits.judges)),
-        ("limits.silence", Time(&mut limits.silence)),
-        ("limits.keepalive", Time(&mut limits.keepalive)),
-        ("limits.command", Number(&mut limits.command)),
-        ("limits.events", Number(&mut limits.events)),
-        ("limits.turns", Number(&mut desk.turns)),
-        ("limits.queued", Number(&mut desk.queued)),
-        ("limits.turn-memory", Number(&mut desk.memory)),
-        ("limits.pause", Time(&mut desk.timeout)),
-        ("limits.linger", Time(&mut desk.linger)),
-        ("limits.subagents", Number(&mut desk.subagents)),
-        ("limits.nodes", Number(&mut document.nodes)),
-        ("limits.depth", Number(&mut document.depth)),
-        ("limits.embedded", Number(&mut document.embedded)),
-    ]
+fn fields(limits: &mut GateLimits) -> impl Iterator<Item = (String, Limit<'_>)> {
+    limits.each().into_iter().map(|(name, limit)| (format!("limits.{}", name.replace('_', "-")), limit))
 }
 
 /// Adds what is built in.
@@ -56,7 +15,7 @@ pub(super) fn add_defaults(settings: &mut Settings) {
             Limit::Number(number) => Value::from(*number),
             Limit::Time(time) => Value::from(*time),
         };
-        settings.default_to(key, value);
+        settings.default_to(&key, value);
     }
 }
 
@@ -64,8 +23,8 @@ pub(super) fn add_defaults(settings: &mut Settings) {
 pub(super) fn apply(settings: &Settings, limits: &mut GateLimits) {
     for (key, limit) in fields(limits) {
         match limit {
-            Limit::Number(number) => *number = settings.number(key).unwrap_or(*number),
-            Limit::Time(time) => *time = settings.time(key).unwrap_or(*time),
+            Limit::Number(number) => *number = settings.number(&key).unwrap_or(*number),
+            Limit::Time(time) => *time = settings.time(&key).unwrap_or(*time),
         }
     }
 }
@@ -81,9 +40,9 @@ mod tests {
     #[test]
     fn every_limit_that_can_be_set_is_one_of_the_gate() {
         let mut limits = GateLimits::default();
-        let ours: BTreeSet<_> = fields(&mut limits).into_iter().map(|(key, _)| key).collect();
+        let ours: BTreeSet<_> = fields(&mut limits).map(|(key, _)| key).collect();
         let keys: BTreeSet<_> =
-            KEYS.iter().map(|key| key.name).filter(|name| name.starts_with("limits.")).collect();
+            KEYS.iter().map(|key| key.name.to_owned()).filter(|name| name.starts_with("limits.")).collect();
         assert_eq!(ours, keys);
     }
 

@@ -7,6 +7,7 @@ use leafgate_tokenize::{Counter, Detail, ModelFacts, PictureSize, Tokenizer};
 use leafgate_tree::{Access, ContentKind, LeafKind, NodeType, file_head};
 
 use super::whole::text_at;
+use crate::outside;
 use crate::pending::Snapshot;
 
 /// Characters of base64 in which the size of a picture stands, behind what cameras write before it.
@@ -28,7 +29,8 @@ impl AskedModel {
         });
         // Elsewhere than with Anthropic it stands in the body.
         let in_body = (0..).map_while(|at| text_at(draft, &format!("/anthropic_beta/{at}")));
-        let betas = std::iter::once(snapshot.guard.outside.header("anthropic-beta")).chain(in_body);
+        let betas =
+            std::iter::once(outside::header(&snapshot.guard.outside, "anthropic-beta")).chain(in_body);
         AskedModel { name: name.unwrap_or_default(), betas: betas.collect::<Vec<_>>().join(",") }
     }
 

@@ -8,10 +8,10 @@ use leafgate_tree::Document;
 
 use crate::apis::echo::manner;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
+use crate::exchange::Exchange;
 use crate::pending::PausedTurn;
 use crate::restore::Restoring;
-use crate::shared::Shared;
-use crate::stages::{Along, DowngradeFlow, HeldRequest, Received, RequestOutcome};
+use crate::stages::{Along, Came, DowngradeFlow, HeldRequest, RequestOutcome};
 use crate::subject::Subject;
 use leafgate_http::refusal::Refusal;
 
@@ -23,19 +23,18 @@ impl DowngradeFlow {
     /// those that were sent. `ask` says that a person decides whatever the policy says.
     pub(super) fn judge_again(
         self: Box<Self>,
-        shared: &Arc<Shared>,
+        exchange: &Exchange,
         body: Bytes,
         ask: bool,
         mut along: Along,
     ) -> Result<RequestOutcome, Refusal> {
-        let mut reservation = shared.bodies.reserve();
+        let mut reservation = exchange.bodies.reserve();
         reservation.cover(2 * body.len())?;
-        let document = Document::parse(body, self.format, &shared.limits.document)
+        let document = Document::parse(body, self.format, &exchange.limits.document)
             .map_err(|error| Refusal::internal(format!("a lesser form cannot be read: {error}")))?;
         let document = Arc::new(document);
         let subject = Arc::clone(&self.subject);
-        let outside = subject.outside.list();
-        let context = subject.context(On::Request, &outside);
+        let context = subject.context(On::Request);
         let evaluation = subject.policy.replay(Arc::clone(&document), &context, &subject.vault, |_| false);
         let mut holds = match &evaluation.verdict {
             Verdict::Block(hold) => return Err(blocked(hold)),
@@ -43,17 +42,13 @@ impl DowngradeFlow {
             Verdict::Pause(holds) => holds.clone(),
             Verdict::Forward => Vec::new(),
         };
-        let received = Received {
-            body: document.source().clone(),
-            coded: self.coded,
-            wraps_more: true,
-            reservation: Some(reservation),
-        };
+        let source = document.source().clone();
+        let came = Came { wraps_more: true, ..Came::new(source.clone(), self.codings.clone(), reservation) };
         let (streams, was_approved) = (self.streams, self.lessened.approved);
         along.restoring = self.restoring(&document);
         along.flow = Some(self);
         if holds.is_empty() && !ask && !was_approved {
-            let passed = received.passed(document.source(), evaluation.draft.render(), along);
+            let passed = came.passed(&exchange.parts, &source, evaluation.draft.render(), along);
             return Ok(RequestOutcome::Pass(passed));
         }
         if holds.is_empty() {
@@ -63,17 +58,15 @@ impl DowngradeFlow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let waiter = shared.turns.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, None));
-        let path = Some(subject.to.endpoint()).filter(|_| shared.answer_cancelled);
+        let waiter = exchange.turns.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, None));
+        let path = Some(subject.to.endpoint()).filter(|_| exchange.answer_cancelled);
         let manner = path.and_then(|path| manner(subject.api, path, subject.model.as_deref(), &document));
-        let (api, source) = (subject.api, document.source().clone());
-        Ok(RequestOutcome::Wait(HeldRequest { manner, waiter, received, source, streams, api, along }))
+        Ok(RequestOutcome::Wait(HeldRequest { manner, waiter, came, source, streams, along }))
     }
 
     /// Returns how the answer is restored, where it is.
     fn restoring(&self, document: &Document) -> Option<Restoring> {
         let Subject { api, vault, .. } = &*self.subject;
-        let restoring = Restoring::of(*api, document, vault.clone(), self.thread.clone());
-        restoring.filter(|_| self.restore)
+        Restoring::of(*api, document, vault.clone(), self.restores.clone()?)
     }
 }

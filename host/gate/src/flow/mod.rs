@@ -10,6 +10,7 @@
 mod answer;
 mod judge;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,22 +21,13 @@ use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
 use crate::begun;
-use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
-use crate::stages::{Along, DowngradeFlow, HeldRequest, Passed, RequestOutcome};
+use crate::stages::{Along, DowngradeFlow, Passed, RequestOutcome};
 use leafgate_http::content::{self, Content};
 use leafgate_http::refusal::Refusal;
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");
-
-/// What came of sending a request.
-pub(crate) enum Delivered {
-    /// This is its answer.
-    Answered(Response<Content>),
-    /// A person must decide about another form of it.
-    Waits(Box<HeldRequest>),
-}
 
 /// What is to be done about a refusal.
 enum Next {
@@ -48,46 +40,42 @@ enum Next {
 }
 
 impl Exchange {
-    /// Sends a request that may leave. One that a profile made is sent in lesser forms where the
+    /// Sends a request that may leave. One that a profile made goes on in a lesser form where the
     /// provider refuses it.
-    pub(crate) async fn deliver(&self, mut passed: Passed, is_begun: bool) -> Result<Delivered, Refusal> {
-        let Some(mut flow) = passed.along.flow.take() else {
-            let (outgoing, along) = passed.leaves(&self.parts, is_begun);
-            return self.forward(outgoing, along).await.map(Delivered::Answered);
-        };
-        loop {
-            let sent = passed.body.clone();
-            // An error must be read, and so come uncompressed.
-            let (outgoing, mut along) = passed.leaves(&self.parts, true);
-            let answer = self.send(outgoing).await?;
-            let (status, answer, error) = match answer.status().is_client_error() {
-                true => peeked(answer).await?,
-                false => (answer.status(), answer, None),
-            };
-            let refused = error.and_then(|error| refused(status.as_u16(), &error));
-            let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent, &mut along));
-            let (body, ask) = match next {
-                Next::Pass => {
-                    let response = self.answered(answer, along).await?;
-                    return Ok(Delivered::Answered(self.as_asked(response, *flow, is_begun).await?));
-                }
-                Next::Send(body) => (body, false),
-                Next::Ask => (sent, true),
-            };
-            drop(answer);
-            let shared = Arc::clone(&self.shared);
-            let judged = self.on_blocking_pool(move || flow.judge_again(&shared, body, ask, along)).await?;
-            match judged? {
-                RequestOutcome::Wait(held) => return Ok(Delivered::Waits(Box::new(held))),
-                RequestOutcome::Pass(again) => passed = again,
-                RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
-            }
-            flow = passed
-                .along
-                .flow
-                .take()
-                .ok_or_else(|| Refusal::internal("a lesser form lost its profile"))?;
+    pub(crate) async fn deliver(
+        &self,
+        passed: Passed,
+        is_begun: bool,
+    ) -> Result<ControlFlow<Response<Content>, RequestOutcome>, Refusal> {
+        let Passed { mut outgoing, mut along } = passed;
+        let flow = along.flow.take();
+        // What goes into a stream that has begun must be read, and so must an error: they come uncompressed.
+        if is_begun || flow.is_some() {
+            outgoing.ask_for_plain_answer();
         }
+        let Some(mut flow) = flow else {
+            return self.forward(outgoing, along).await.map(ControlFlow::Break);
+        };
+        let sent = outgoing.body.whole().cloned().unwrap_or_default();
+        let answer = self.send(outgoing).await?;
+        let (status, answer, error) = match answer.status().is_client_error() {
+            true => peeked(answer).await?,
+            false => (answer.status(), answer, None),
+        };
+        let refused = error.and_then(|error| refused(status.as_u16(), &error));
+        let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent, &mut along));
+        let (body, ask) = match next {
+            Next::Pass => {
+                let response = self.answered(answer, along).await?;
+                return self.as_asked(response, *flow, is_begun).await.map(ControlFlow::Break);
+            }
+            Next::Send(body) => (body, false),
+            Next::Ask => (sent, true),
+        };
+        drop(answer);
+        let exchange = self.clone();
+        let judged = self.on_blocking_pool(move || flow.judge_again(&exchange, body, ask, along)).await?;
+        judged.map(ControlFlow::Continue)
     }
 }
 

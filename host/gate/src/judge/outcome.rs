@@ -7,35 +7,29 @@ use leafgate_desk::Title;
 use leafgate_tree::{Document, Draft};
 
 use super::JudgeCase;
+use crate::apis::Api;
 use crate::apis::echo::manner;
 use crate::pending::{PausedTurn, Waiter};
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
-use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, Received, RequestOutcome};
+use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::budget::Reservation;
 use leafgate_http::refusal::{Manner, Refusal};
 
 impl JudgeCase {
-    pub(super) fn pass(
-        self,
-        subject: &Arc<Subject>,
-        draft: &Draft,
-        ruling: Option<Arc<Ruling>>,
-        wraps_more: bool,
-    ) -> RequestOutcome {
+    pub(super) fn pass(self, draft: &Draft, ruling: Option<Arc<Ruling>>) -> RequestOutcome {
         let document = draft.document();
-        let along = self.along(subject, ruling, document);
-        let received = self.came.received(wraps_more);
-        RequestOutcome::Pass(received.passed(document.source(), draft.render(), along))
+        let along = self.along(ruling, document);
+        let parts = Arc::clone(&self.parts);
+        RequestOutcome::Pass(self.came.passed(&parts, document.source(), draft.render(), along))
     }
 
     /// What goes along when it leaves.
-    fn along(&self, subject: &Arc<Subject>, ruling: Option<Arc<Ruling>>, document: &Document) -> Along {
+    fn along(&self, ruling: Option<Arc<Ruling>>, document: &Document) -> Along {
         Along {
-            restoring: self.restoring(subject, document),
-            flow: self.flow(subject, document),
+            restoring: self.restoring(document),
+            flow: self.flow(document),
             ruling,
             other_model: self.other_model.clone(),
             tags: self.tags.clone(),
@@ -43,14 +37,14 @@ impl JudgeCase {
     }
 
     /// How its answer is restored, where it is.
-    fn restoring(&self, subject: &Subject, document: &Document) -> Option<Restoring> {
-        let thread = self.thread(subject, document);
-        Restoring::of(self.api, document, subject.vault.clone(), thread).filter(|_| self.lane.restore)
+    fn restoring(&self, document: &Document) -> Option<Restoring> {
+        let (thread, Subject { api, vault, .. }) = (self.thread(document), &*self.subject);
+        Restoring::of(*api, document, vault.clone(), thread).filter(|_| self.lane.restore)
     }
 
     /// Its conversation, which remembers what rules need to know of the calls that results are of.
-    fn thread(&self, subject: &Subject, document: &Document) -> Thread {
-        let thread = self.sessions.thread(&subject.session);
+    fn thread(&self, document: &Document) -> Thread {
+        let thread = self.sessions.thread(&self.subject.session);
         match self.policy.is_empty() {
             true => thread,
             false => thread.remembering(document),
@@ -58,49 +52,42 @@ impl JudgeCase {
     }
 
     /// What its answer is judged by, where anything is asked of it; refused where nobody could.
-    pub(super) fn ruling(
-        &self,
-        subject: &Arc<Subject>,
-        document: &Document,
-    ) -> Result<Option<Arc<Ruling>>, Refusal> {
-        Ruling::of(subject, self.assembly.as_ref(), self.sessions.behind(document).as_deref(), document)
+    pub(super) fn ruling(&self, document: &Document) -> Result<Option<Arc<Ruling>>, Refusal> {
+        let behind = self.sessions.behind(document);
+        Ruling::of(&self.subject, self.assembly.as_ref(), behind.as_deref(), document)
     }
 
     /// What makes lesser forms of it, where a profile made it.
-    fn flow(&self, subject: &Subject, document: &Document) -> Option<Box<DowngradeFlow>> {
+    fn flow(&self, document: &Document) -> Option<Box<DowngradeFlow>> {
         let assembly = Arc::clone(self.assembly.as_ref()?);
         Some(Box::new(DowngradeFlow {
             assembly,
             format: document.format(),
-            streams: self.api.streams(document),
-            coded: self.came.is_coded(),
+            streams: self.subject.api.streams(document),
+            codings: self.came.codings.clone(),
             // What stands in this body stands elsewhere in another one.
-            subject: Arc::new(Subject { files: Arc::default(), ..subject.clone() }),
-            thread: self.thread(subject, document),
-            restore: self.lane.restore,
+            subject: Arc::new(Subject { files: Arc::default(), ..Subject::clone(&self.subject) }),
+            restores: self.lane.restore.then(|| self.thread(document)),
             lessened: Lessened::default(),
         }))
     }
 
-    pub(super) fn pause(
-        self,
-        subject: &Arc<Subject>,
-        paused: PausedTurn,
-        wraps_more: bool,
-    ) -> Result<RequestOutcome, Refusal> {
+    pub(super) fn pause(mut self, paused: PausedTurn) -> Result<RequestOutcome, Refusal> {
         let document = Arc::clone(paused.draft.document());
         let waiter = self.turns.pause(paused);
         // The desk counts the bytes of what waits there.
-        self.held(subject, &document, wraps_more, waiter, None)
+        self.came.reservation = self.bodies.reserve();
+        self.held(&document, waiter)
     }
 
     /// How its conversation is called.
-    pub(super) fn title(&self) -> Title {
+    pub(super) fn title(&self, api: Api) -> Title {
         if let Some(asker) = &self.asker {
             return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
         }
-        let name = self.hints.intent.map_or_else(|| Arc::clone(&self.agent), |intent| intent.name().into());
-        Title { location: self.hints.location_at(self.api).into(), name }
+        let agent = || Arc::clone(&self.subject.agent);
+        let name = self.hints.intent.map_or_else(agent, |intent| intent.name().into());
+        Title { location: self.hints.location_at(api).into(), name }
     }
 
     /// What the agent that asks is called, where anybody says it.
@@ -109,32 +96,25 @@ impl JudgeCase {
     }
 
     /// How a cancel is answered, where it is no error to the client.
-    pub(super) fn manner(&self, subject: &Subject, document: &Document) -> Option<Box<Manner>> {
+    pub(super) fn manner(&self, document: &Document) -> Option<Box<Manner>> {
         let path = Some(self.parts.uri.path()).filter(|_| self.answers_cancel)?;
-        manner(self.api, path, subject.model.as_deref(), document)
+        manner(self.subject.api, path, self.subject.model.as_deref(), document)
     }
 
     /// Has it wait. Who joins a turn is judged further as that turn is.
-    pub(super) fn held(
-        self,
-        subject: &Subject,
-        document: &Document,
-        wraps_more: bool,
-        waiter: Waiter,
-        reservation: Option<Reservation>,
-    ) -> Result<RequestOutcome, Refusal> {
-        let manner = self.manner(subject, document);
+    pub(super) fn held(mut self, document: &Document, waiter: Waiter) -> Result<RequestOutcome, Refusal> {
+        let manner = self.manner(document);
         let Subject { policy, session, vault, class, .. } = Subject::clone(&waiter.guard.subject);
-        let subject = Arc::new(Subject { policy, session, vault, class, ..subject.clone() });
-        let ruling = self.ruling(&subject, document)?;
+        let own = Arc::unwrap_or_clone(self.subject);
+        self.subject = Arc::new(Subject { policy, session, vault, class, ..own });
+        let ruling = self.ruling(document)?;
         Ok(RequestOutcome::Wait(HeldRequest {
-            along: self.along(&subject, ruling, document),
+            along: self.along(ruling, document),
             waiter,
             source: document.source().clone(),
-            streams: self.api.streams(document),
-            api: self.api,
+            streams: self.subject.api.streams(document),
             manner,
-            received: Received { reservation, ..self.came.received(wraps_more) },
+            came: self.came,
         }))
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::Method;
 use hyper::body::Incoming;
-use leafgate_policy::{Assembly, Context, Policy, Verdict};
+use leafgate_policy::{Assembly, Context, On, Policy, Verdict};
 
 use super::{JudgeCase, JudgedCase};
 use crate::agent;
@@ -16,7 +16,7 @@ use crate::exchange::Exchange;
 use crate::files::RequestFiles;
 use crate::log;
 use crate::multipart;
-use crate::outside::OutsideTexts;
+use crate::outside;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
 use crate::request_event::RequestEvent;
@@ -24,6 +24,7 @@ use crate::ruled::refuse_unread;
 use crate::session::Hints;
 use crate::shared::Shared;
 use crate::stages::{Came, RequestOutcome};
+use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::body;
 use leafgate_http::coding;
@@ -49,24 +50,15 @@ impl Shared {
 impl Exchange {
     /// Has a request without a body judged by what it says elsewhere. Nothing of it waits: a person would have nothing to look at.
     pub(crate) async fn judge_bodyless(&self) -> Result<(), Refusal> {
-        let Exchange { lane, parts, policy, .. } = self;
+        let policy = &self.policy;
         self.progress.goes(|marks| marks.generation = Some(policy.generation_name().into()));
-        let (texts, wants) = (OutsideTexts::of(parts), self.wants_bodyless());
-        let (to, upstream_name) = (pending::destination(lane, parts), lane.name().map(str::to_owned));
-        let (agent, vault) = (agent::agent(&parts.headers), self.unnamed_vault());
-        let judging = Arc::clone(policy);
+        let (subject, wants) = (self.subject(), self.wants_bodyless());
         let judge = move || {
-            let context = Context {
-                agent: Some(agent),
-                upstream: Some(&to.upstream),
-                upstream_name: upstream_name.as_deref(),
-                endpoint: Some(to.endpoint()),
-                outside: &texts.list(),
-                ..Context::default()
-            };
-            let evaluation = judging.evaluate_outside(&context, &vault);
+            // Nobody knows who asks.
+            let context = Context { subagent: None, ..subject.context(On::Request) };
+            let evaluation = subject.policy.evaluate_outside(&context, &subject.vault);
             let judged = match &evaluation.verdict {
-                Verdict::Forward => refuse_unread(&judging, None, &context, &wants),
+                Verdict::Forward => refuse_unread(&subject.policy, None, &context, &wants),
                 Verdict::Block(hold) => Err(blocked(hold)),
                 Verdict::Pause(holds) => Err(unshowable(holds)),
                 Verdict::Route(route) => Err(blocked(&route.clone().refused(NOT_ELSEWHERE))),
@@ -96,7 +88,7 @@ impl Exchange {
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
         self.progress.tell(RequestEvent::Received(body.len()));
-        Ok(Came { body, codings, reservation })
+        Ok(Came::new(body, codings, reservation))
     }
 
     /// Has a body judged. `chosen` is the profile that its base URL chose, `sent_by` the rule that sent it here.
@@ -116,9 +108,21 @@ impl Exchange {
             .await
     }
 
+    /// Returns what a request is judged by as far as its head tells: a conversation of its own.
+    fn subject(&self) -> Subject {
+        let to = pending::destination(&self.lane, &self.parts);
+        Subject {
+            agent: agent::agent(&self.client.headers).into(),
+            lane: self.lane.name().map(Into::into),
+            outside: outside::texts_of(&self.parts),
+            ..Subject::new(&self.policy, self.api, to, self.unnamed_vault())
+        }
+    }
+
     /// Returns a body that is to be judged once, and sent as JSON.
     pub(crate) fn case(&self, came: Came) -> JudgeCase {
         let Exchange { lane, client, parts, api, .. } = self;
+        let model = api.model(parts.uri.path()).map(Into::into);
         let hints = Hints::of(&client.headers);
         JudgeCase {
             came,
@@ -126,20 +130,17 @@ impl Exchange {
             boundary: None,
             files: RequestFiles::new(&self.file_reader, lane.on_unread),
             intercepts: self.intercepts(parts.uri.path(), hints.location_at(*api)),
-            api: *api,
-            model: api.model(parts.uri.path()).map(Into::into),
+            subject: Arc::new(Subject { model, ..self.subject() }),
             other_model: None,
             tags: None,
-            outside: Arc::new(OutsideTexts::of(parts)),
             hints,
             class: ClassHint::of(&client.headers),
-            to: pending::destination(lane, parts),
             routed: None,
             may_route: false,
-            agent: agent::agent(&client.headers).into(),
             chosen: None,
             assembles: true,
             assembly: None,
+            assembled: None,
             answers_cancel: self.answer_cancelled,
             session: None,
             asker: None,

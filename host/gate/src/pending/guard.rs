@@ -35,24 +35,21 @@ impl TurnGuard {
         draft: &Draft,
         make: impl FnOnce(&mut Draft) -> Vec<Hold>,
     ) -> Evaluation {
-        let outside = self.outside.list();
         let document = Arc::clone(draft.document());
-        self.policy.evaluate_with_saved(document, &self.context(self.on, &outside), &self.vault, make)
+        self.policy.evaluate_with_saved(document, &self.context(self.on), &self.vault, make)
     }
 
     /// Evaluates the request of a draft anew, as it was received, by another policy and with a vault of
     /// its own.
     pub(crate) fn evaluate_by(&self, policy: &Policy, draft: &Draft) -> Evaluation {
-        let outside = self.outside.list();
         let vault = Vault::new(self.vault.keys().clone());
-        policy.evaluate(Arc::clone(draft.document()), &self.context(self.on, &outside), &vault)
+        policy.evaluate(Arc::clone(draft.document()), &self.context(self.on), &vault)
     }
 }
 
 impl Reviewer for TurnGuard {
     fn review(&self, draft: &mut Draft) -> Result<Verdict, Hold> {
-        let outside = self.outside.list();
-        self.policy.review(draft, &self.context(self.on, &outside), &self.vault, &self.recall)
+        self.policy.review(draft, &self.context(self.on), &self.vault, &self.recall)
     }
 
     fn veiled(&self, draft: &Draft) -> Option<Draft> {
@@ -60,9 +57,9 @@ impl Reviewer for TurnGuard {
     }
 
     fn asks(&self, body: Document) -> bool {
-        let (outside, vault) = (self.outside.list(), Vault::new(self.vault.keys().clone()));
+        let vault = Vault::new(self.vault.keys().clone());
         // Another body: what stands in this one stands elsewhere there.
-        let context = Context { files: &[], ..self.context(self.on, &outside) };
+        let context = Context { files: &[], ..self.context(self.on) };
         // Rules that rewrite may ask for a person too.
         self.policy.evaluate(Arc::new(body), &context, &vault).verdict != Verdict::Forward
     }

@@ -460,7 +460,7 @@ mod tests {
 
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
         let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
-        let subject = Subject::plain(&policy, named("chat"), destination(), Vault::new(keys()));
+        let subject = Subject::new(&policy, named("chat"), destination(), Vault::new(keys()));
         let subject = Subject { session: session.into(), ..subject };
         let guard = TurnGuard::new(On::Request, Arc::new(subject), Recall::default(), Vec::new());
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());

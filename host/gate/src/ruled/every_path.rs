@@ -158,7 +158,7 @@ impl Read {
             path: self.path.as_str().into(),
             options: "".into(),
         };
-        let subject = Subject::plain(policy, self.api, to, Read::vault());
+        let subject = Subject::new(policy, self.api, to, Read::vault());
         Ruling::of(&subject, policy.assembly("p"), None, &self.document)
     }
 

@@ -221,7 +221,7 @@ impl RuledExchange {
                 Refusal::upstream(format!("rules decide about the answer, and it cannot be read: {error}"))
             })?;
         document.doubt_calls(|name| self.offered.has(name));
-        Ok(self.policy.evaluate(Arc::new(document), &self.context(on, &[]), &self.vault))
+        Ok(self.policy.evaluate(Arc::new(document), &self.context(on), &self.vault))
     }
 }
 

@@ -101,7 +101,7 @@ impl Ruling {
             files: Arc::default(),
             ..subject.clone()
         };
-        let context = subject.context(On::Response, &[]);
+        let context = subject.context(On::Response);
         let of = subject.policy.of_answers(&context);
         let approves = assembly.filter(|assembly| assembly.approval.is_some());
         if of.is_none() && approves.is_none() {

@@ -25,7 +25,6 @@ pub use store::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore};
 pub use view::saved_views;
 
 use crate::lock::lock;
-use store::InMemory;
 
 /// Bytes of a replaced text that are remembered for a diff.
 const REMEMBERED: usize = 16 * 1024;
@@ -42,6 +41,7 @@ pub fn guard_key(keys: &TokenKeys) -> GuardKey {
 /// The saved edits of a gate.
 pub(crate) struct Saved {
     pub(crate) key: GuardKey,
+    /// Without one there are settings for this run, and edits of conversations alone.
     store: OnceLock<Box<dyn SavedStore>>,
     /// What the store had when it was last looked at.
     files: ArcSwap<SavedFiles>,
@@ -114,13 +114,10 @@ impl Saved {
         self.refresh();
     }
 
-    fn store(&self) -> &dyn SavedStore {
-        &**self.store.get_or_init(|| Box::new(InMemory::default()))
-    }
-
     /// Looks at the store anew. Returns whether it has edits.
     pub(crate) fn refresh(&self) -> bool {
-        let files = self.store().read();
+        let Some(store) = self.store.get() else { return false };
+        let files = store.read();
         let known = self.files.load();
         if !Arc::ptr_eq(&known, &files) {
             let told = files.problems.iter().filter(|problem| !known.problems.contains(problem));
@@ -189,7 +186,8 @@ impl Saved {
                 }
             }
             SavedScope::Workspace | SavedScope::Project | SavedScope::Global => {
-                self.store().put(scope, edits)?
+                let no_folder = "this gate has no folder for saved edits: save them for the session";
+                self.store.get().ok_or_else(|| io::Error::other(no_folder))?.put(scope, edits)?
             }
         }
         self.refresh();
@@ -212,7 +210,7 @@ impl Saved {
     /// Removes an edit wherever it is saved. Returns whether it was.
     pub(crate) fn remove(&self, id: &str) -> io::Result<bool> {
         let _order = lock(&self.changing);
-        let mut removed = self.store().remove(id)?;
+        let mut removed = self.store.get().map_or(Ok(false), |store| store.remove(id))?;
         self.sessions().retain(|_, layer| {
             let edits: Vec<_> = layer.edits.iter().filter(|edit| edit.id.as_str() != id).cloned().collect();
             removed |= edits.len() < layer.edits.len();
@@ -234,7 +232,9 @@ impl Saved {
         let _order = lock(&self.changing);
         match scope {
             SavedScope::Session => self.sessions().clear(),
-            SavedScope::Workspace | SavedScope::Project | SavedScope::Global => self.store().clear(scope)?,
+            SavedScope::Workspace | SavedScope::Project | SavedScope::Global => {
+                self.store.get().map_or(Ok(()), |store| store.clear(scope))?;
+            }
         }
         self.refresh();
         self.count(scope, "cleared", 1);
@@ -246,7 +246,10 @@ impl Saved {
     /// Chooses how edits are saved.
     pub(crate) fn set(&self, settings: SavedSettings) -> io::Result<()> {
         let _order = lock(&self.changing);
-        self.store().set(settings)?;
+        match self.store.get() {
+            Some(store) => store.set(settings)?,
+            None => self.files.store(Arc::new(SavedFiles { settings, ..SavedFiles::default() })),
+        }
         self.refresh();
         let SavedSettings { scope, preview_limit, on_drift } = settings;
         let (scope, on_drift) = (scope.name(), on_drift.name());

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use leafgate_admin::{OnDrift, SavedScope};
 use leafgate_saved::{SavedEdit, ScopeEdits};
@@ -65,36 +65,4 @@ pub trait SavedStore: Send + Sync {
     /// # Errors
     /// Where they cannot be kept.
     fn set(&self, settings: SavedSettings) -> io::Result<()>;
-}
-
-/// The store of a gate that was given none: settings for this run, and no edits.
-#[derive(Default)]
-pub(super) struct InMemory(Mutex<Arc<SavedFiles>>);
-
-fn no_folder() -> io::Error {
-    io::Error::other("this gate has no folder for saved edits: save them for the session")
-}
-
-impl SavedStore for InMemory {
-    fn read(&self) -> Arc<SavedFiles> {
-        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn put(&self, _: SavedScope, _: &[SavedEdit]) -> io::Result<()> {
-        Err(no_folder())
-    }
-
-    fn remove(&self, _: &str) -> io::Result<bool> {
-        Ok(false)
-    }
-
-    fn clear(&self, _: SavedScope) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set(&self, settings: SavedSettings) -> io::Result<()> {
-        let files = SavedFiles { settings, ..SavedFiles::default() };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(files);
-        Ok(())
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use leafgate_admin::{
     AutoState, SavedAction, SavedDiff, SavedEditView, SavedList, SavedScope, SavedStatus, SavedUse, ShownText,
 };
-use leafgate_saved::{Fit, SavedChange, SavedEdit, ScopeEdits};
+use leafgate_saved::{Fit, SavedEdit, ScopeEdits};
 
 use super::{EditUse, Saved, SavedFiles};
 use crate::lock::lock;
@@ -114,28 +114,24 @@ fn view(
     session: Option<&Arc<str>>,
     used: Option<&EditUse>,
 ) -> SavedEditView {
-    let SavedEdit { id, place, replaces, change, on_drift, updated_at } = edit;
     // A use in another conversation is nothing to this one.
     let used = used.filter(|used| session.is_none_or(|session| *session == used.session));
     SavedEditView {
-        id: id.to_string(),
+        id: edit.id.to_string(),
         scope,
         session: session.map(ToString::to_string),
-        action: change.name().to_owned(),
-        title: format!("Edited · {} · saved {updated_at}", scope.label()),
-        format: place.format.name().to_owned(),
-        path: place.path.clone(),
-        pointer: place.pointer.clone(),
-        role: match change {
-            SavedChange::Insert { role, .. } => *role,
-            SavedChange::Set { .. } | SavedChange::Delete => place.role,
-        },
-        section: place.section,
-        leaf: place.leaf,
-        replaces: replaces.to_string(),
-        on_drift: *on_drift,
-        updated_at: updated_at.clone(),
-        text: change.text().map(ShownText::new),
+        action: edit.action.name().to_owned(),
+        title: format!("Edited · {} · saved {}", scope.label(), edit.updated_at),
+        format: edit.format.name().to_owned(),
+        path: edit.path.clone(),
+        pointer: edit.pointer.clone(),
+        role: edit.speaker.unwrap_or(edit.role),
+        section: edit.section,
+        leaf: edit.leaf,
+        replaces: edit.replaces.to_string(),
+        on_drift: edit.on_drift,
+        updated_at: edit.updated_at.clone(),
+        text: edit.text.as_deref().map(ShownText::new),
         last: used.map(used_view),
     }
 }

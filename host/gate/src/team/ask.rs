@@ -59,7 +59,8 @@ impl RunCase {
             Err(refusal) => return not_asked(&exchange, Why::Policy, refusal),
         };
         // What frames hear stays as the model says it: values come back in what the client reads.
-        let (outgoing, Along { ruling, .. }) = passed.leaves(&self.parts, true);
+        let Passed { mut outgoing, along: Along { ruling, .. } } = passed;
+        outgoing.ask_for_plain_answer();
         self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
         let answer = exchange.send(outgoing).await;
         exchange.progress.recorded();

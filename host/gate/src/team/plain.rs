@@ -10,12 +10,11 @@ use leafgate_desk::TurnClass;
 use super::drive::{RunCase, agent_name};
 use super::wire;
 use crate::agent;
-use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
-use crate::flow::Delivered;
 use crate::judge::{Asker, JudgeCase};
 use crate::session::Session;
-use crate::stages::{Came, RequestOutcome};
+use crate::stages::Came;
+use crate::subject::Subject;
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
@@ -29,16 +28,15 @@ impl RunCase {
     ) -> Result<JudgeCase, Refusal> {
         let mut reservation = self.bodies.reserve();
         reservation.cover(body.len())?;
-        let came = Came { body, codings: Vec::new(), reservation };
+        let case = exchange.case(Came::new(body, Vec::new(), reservation));
         Ok(JudgeCase {
-            model: None,
-            agent,
+            subject: Arc::new(Subject { model: None, agent, ..Arc::unwrap_or_clone(case.subject) }),
             // A team's prompts are its own: no profile puts others in their place.
             assembles: false,
             // How a run ends is told by the run.
             answers_cancel: false,
             session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
-            ..exchange.case(came)
+            ..case
         })
     }
 
@@ -67,15 +65,8 @@ impl RunCase {
 
     /// Has a body judged and sent, and gives its answer as it comes.
     async fn pass(&self, case: JudgeCase) -> Result<Response<Content>, Refusal> {
-        let held = match self.judge_told(case).await? {
-            RequestOutcome::Wait(held) => Delivered::Waits(Box::new(held)),
-            RequestOutcome::Pass(passed) => self.deliver(passed, self.streams).await?,
-            RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
-        };
-        match held {
-            Delivered::Answered(answer) => Ok(answer),
-            Delivered::Waits(held) => self.answer_begun(*held).await,
-        }
+        let outcome = self.judge_told(case).await?;
+        Exchange::clone(self).settle(outcome, self.streams).await
     }
 }
 

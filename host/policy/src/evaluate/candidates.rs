@@ -80,10 +80,10 @@ impl<'p> Run<'p> {
         let found: Vec<NodeId> = if let Some(needles) = active.needles(lookup, rule) {
             let holding = candidates.holding(&self.draft, lookup, needles);
             holding.into_iter().filter(selects).collect()
-        } else if let Some(ranges) = active.selection.ranges() {
+        } else if let Some(ranges) = &active.selection.ranges {
             let leaves = &candidates.leaves;
             ranges.iter().flat_map(|range| within(leaves, range)).copied().filter(selects).collect()
-        } else if active.selection.names_tools() {
+        } else if !active.selection.selector.tools.is_everything() {
             candidates.of_tools(document, lookup, rule).iter().copied().filter(selects).collect()
         } else {
             let leaves = candidates.classes.entry(active.selection.class());

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId};
 
-use super::{FactsOf, Run};
+use super::Run;
+use super::site::Site;
 use crate::condition::{ConditionError, FactArguments, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, FindingCount, Phase};
@@ -109,16 +110,16 @@ impl Run<'_> {
             let here = count.of(facts);
             let at = match *of {
                 _ if here == 0 => None,
-                FactsOf::Leaf(node) if asked.binary_search(&node).is_ok() => {
+                Site::Leaf(node) if asked.binary_search(&node).is_ok() => {
                     let leaf = self.document.settable(node);
                     leaf.map_or(Ok(false), |leaf| self.applies_as_it_stands(index, &leaf))?
                         .then_some(Match::Leaf(node))
                 }
-                FactsOf::Leaf(_) => None,
-                FactsOf::Inserted(number) => self.draft.inserted_at(number).map_or(Ok(None), |inserted| {
+                Site::Inserted(number) => self.draft.inserted_at(number).map_or(Ok(None), |inserted| {
                     let applies = self.applies_to_inserted(index, inserted)?;
                     Ok(applies.then_some(Match::Inserted(inserted.before)))
                 })?,
+                _ => None,
             };
             if let Some(at) = at {
                 found += here;
@@ -195,7 +196,7 @@ impl Run<'_> {
             tool: "",
             arguments: FactArguments::Unknown,
             key: "content",
-            findings: self.findings.get(&FactsOf::Inserted(inserted.number)).map_or(&[], Vec::as_slice),
+            findings: self.findings.get(&Site::Inserted(inserted.number)).map_or(&[], Vec::as_slice),
         };
         condition.for_leaf(decided, &self.request, facts)
     }

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use leafgate_tree::{Access, LeafKind, NodeId, Segment, ValueType};
 
+use super::Run;
 use super::beneath::Under;
 use super::found::Hidden;
 use super::hits::{Covered, Hit};
 use super::seams::Seams;
 use super::site::{Site, Why};
-use super::{FactsOf, Run};
 use crate::index::RuleIndex;
 use crate::selector::SelectedKeys;
 
@@ -70,7 +70,7 @@ impl Run<'_> {
         for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
             match site {
                 Site::File(number) => {
-                    self.remember(FactsOf::Leaf(self.files[*number].node), std::slice::from_ref(hit));
+                    self.remember(Site::Leaf(self.files[*number].node), std::slice::from_ref(hit));
                 }
                 _ => self.count_finding(hit.rule, hit.label.as_str()),
             }
@@ -185,7 +185,7 @@ impl Run<'_> {
             Site::Inserted(number) => {
                 self.draft.inserted_at(number).map(|inserted| inserted.text().into_cow()).unwrap_or_default()
             }
-            Site::Outside(number) => self.outside.get(number).map_or("", |outside| outside.text).into(),
+            Site::Outside(number) => self.outside.get(number).map_or("", |outside| &outside.text).into(),
             Site::OutsideName(number) => {
                 self.outside.get(number).and_then(|outside| outside.part.name()).unwrap_or_default().into()
             }

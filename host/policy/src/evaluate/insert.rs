@@ -17,7 +17,7 @@ use super::hits::{Hit, exempt, sorted_apart};
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
-use super::{FactsOf, Run, author};
+use super::{Run, author};
 use crate::index::RuleIndex;
 use crate::rule::{Insert, Rule};
 
@@ -97,7 +97,7 @@ impl<'p> Run<'p> {
         let mut ours = self.vault.keys().find(&text);
         ours.extend(inserted.redacted().into_iter().map(|(range, _)| range));
         let hits = exempt(hits, &sorted_apart(ours), &text);
-        self.remember(FactsOf::Inserted(number), &hits);
+        self.remember(Site::Inserted(number), &hits);
         let replacements =
             match self.replacements(&self.united_of_acting(hits), false, &text, &Arc::default()) {
                 Ok(replacements) => replacements,

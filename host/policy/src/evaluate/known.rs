@@ -230,7 +230,7 @@ impl<'r> Selections<'r> {
         };
         let by_place = rules.iter().filter_map(|(index, _)| {
             let selection = &run.active[index.get()].as_ref()?.selection;
-            selection.is_by_place().then_some((*index, selection))
+            selection.ranges.is_some().then_some((*index, selection))
         });
         Selections {
             rules: rules.iter().flat_map(|(index, _)| number(index)).collect(),

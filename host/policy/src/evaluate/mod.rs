@@ -80,7 +80,7 @@ use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::classified;
 use holds::{Held, Holds};
-use recall::FactsOf;
+use site::Site;
 use trace::{Trace, WouldAt};
 
 /// What an evaluation gives: the request with its edits, the verdict, and what each rule did.
@@ -131,7 +131,9 @@ fn all_phases(
     saved: impl FnOnce(&mut Run<'_>),
 ) -> Evaluation {
     let (document, begun) = classified(policy, document, context, vault, false);
-    Run::new(policy, &document, context, vault).go_on(begun).all_phases(saved)
+    let mut run = Run::new(policy, &document, context, vault).go_on(begun);
+    run.run_phases(saved);
+    run.finish()
 }
 
 /// The state of one evaluation.
@@ -152,7 +154,7 @@ struct Run<'p> {
     model_differs: bool,
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
-    outside: &'p [Outside<'p>],
+    outside: &'p [Outside],
     files: &'p [FileText],
     /// What each exception selects, once something was found.
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
@@ -161,7 +163,7 @@ struct Run<'p> {
     /// Texts of leaves as they came, decoded once for all plugins.
     decoded: HashMap<NodeId, String>,
     /// What was found, for `leaf.findings`.
-    findings: BTreeMap<FactsOf, Vec<FindingFact>>,
+    findings: BTreeMap<Site, Vec<FindingFact>>,
     /// Published examples that a rule acts on, counted.
     examples: BTreeMap<DetectorId, usize>,
     /// Parts outside the body whose name holds a finding.
@@ -249,11 +251,6 @@ impl<'p> Run<'p> {
             would: Vec::new(),
             trace: None,
         }
-    }
-
-    fn all_phases(mut self, saved: impl FnOnce(&mut Self)) -> Evaluation {
-        self.run_phases(saved);
-        self.finish()
     }
 
     fn run_phases(&mut self, saved: impl FnOnce(&mut Self)) {
@@ -367,7 +364,7 @@ impl<'p> Run<'p> {
             tool: leaf.tool().unwrap_or(""),
             arguments: self.called_with(leaf.section()),
             key,
-            findings: self.findings.get(&FactsOf::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
+            findings: self.findings.get(&Site::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
         }
     }
 
@@ -463,21 +460,8 @@ fn activate<'p>(
 }
 
 fn report_of(rule: &Rule) -> RuleReport {
-    RuleReport {
-        rule: Arc::clone(&rule.id),
-        action: rule.action.name(),
-        mode: rule.mode,
-        matched: 0,
-        findings: BTreeMap::new(),
-        published: BTreeMap::new(),
-        excepted: BTreeMap::new(),
-        edits: 0,
-        skipped: BTreeMap::new(),
-        unredactable: 0,
-        would: Vec::new(),
-        errors: Vec::new(),
-        micros: None,
-    }
+    let (action, mode) = (rule.action.name(), rule.mode);
+    RuleReport { rule: Arc::clone(&rule.id), action, mode, ..RuleReport::default() }
 }
 
 fn author(rule: &Rule) -> Author {

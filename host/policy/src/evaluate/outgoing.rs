@@ -20,7 +20,7 @@ use leafgate_tree::{Document, Draft, Limits, NodeId, Origin, Redaction, ReleaseT
 
 use super::holds::{Held, Holds};
 use super::site::{Site, Why};
-use super::{FactsOf, Run, author};
+use super::{Run, author};
 use crate::Context;
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
@@ -110,7 +110,7 @@ impl Run<'_> {
                 }
             }
             if !found.is_empty() {
-                self.findings.insert(FactsOf::Leaf(node), found);
+                self.findings.insert(Site::Leaf(node), found);
             }
             if !marks.is_empty() {
                 let first = self.draft.redactions().count();
@@ -131,19 +131,19 @@ impl Run<'_> {
         origin: Origin,
         text: &str,
         within: &mut HashMap<NodeId, Replacements>,
-    ) -> (FactsOf, Vec<Labelled>) {
+    ) -> (Site, Vec<Labelled>) {
         match origin {
-            Origin::Received(node) => (FactsOf::Leaf(node), self.draft.redacted(node)),
+            Origin::Received(node) => (Site::Leaf(node), self.draft.redacted(node)),
             Origin::Within(node) => {
                 let replacements =
                     within.entry(node).or_insert_with(|| Replacements::in_string(&self.draft, node));
-                (FactsOf::Leaf(node), replacements.find(text))
+                (Site::Leaf(node), replacements.find(text))
             }
             Origin::Inserted(number) => match self.draft.inserted_at(number) {
                 Some(inserted) if inserted.text().expose() == text => {
-                    (FactsOf::Inserted(number), inserted.redacted())
+                    (Site::Inserted(number), inserted.redacted())
                 }
-                _ => (FactsOf::Leaf(self.document.root()), Vec::new()),
+                _ => (Site::Leaf(self.document.root()), Vec::new()),
             },
         }
     }

@@ -22,15 +22,16 @@ impl<'p> Search<'_, 'p> {
     /// Searches path, query and headers, and their names.
     pub(super) fn outside(&mut self, rules: &Rules<'p>) {
         let run = self.run;
-        let texts =
-            || run.outside.iter().flat_map(|outside| [outside.part.name().unwrap_or_default(), outside.text]);
+        let texts = || {
+            run.outside.iter().flat_map(|outside| [outside.part.name().unwrap_or_default(), &outside.text])
+        };
         self.unless_quiet(rules, texts, |search| {
             for (number, outside) in run.outside.iter().enumerate() {
                 if let Some(name) = outside.part.name() {
                     search.text(rules, Subject::new(Site::OutsideName(number), name));
                 }
                 let key = outside.part.name().unwrap_or_default();
-                let text = Subject::new(Site::Outside(number), outside.text);
+                let text = Subject::new(Site::Outside(number), &*outside.text);
                 search.text(rules, Subject { key: key.into(), ..text });
             }
         });

@@ -13,7 +13,8 @@ use crate::verdict::Hold;
 /// What was found in a request, for a later look at it. Holds labels and places, no text.
 #[derive(Clone, Debug, Default)]
 pub struct Recall {
-    pub(super) findings: BTreeMap<FactsOf, Vec<FindingFact>>,
+    /// By the text that they are of: a leaf, or a message that was put in.
+    pub(super) findings: BTreeMap<Site, Vec<FindingFact>>,
     /// Published examples that a rule acts on, counted.
     pub(super) examples: BTreeMap<DetectorId, usize>,
     /// Every place that must be redacted and cannot be. Each holds the request as long as it
@@ -55,14 +56,6 @@ impl Recall {
             Some(Unredactable { node, in_key: matches!(held.site, Site::Key(_)) })
         })
     }
-}
-
-/// The text that facts about findings are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FactsOf {
-    Leaf(NodeId),
-    /// The message of a number that was put in.
-    Inserted(usize),
 }
 
 /// A place with a value that must be redacted and cannot be.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use leafgate_tree::NodeId;
 
+use super::Run;
 use super::found::{Found, MAX_FINDINGS};
 use super::hits::Hit;
 use super::known::Known;
@@ -16,7 +17,6 @@ use super::seams::Seams;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::trace::{EXCEPTED, PUBLISHED};
-use super::{FactsOf, Run};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Redact, Rule};
@@ -172,7 +172,7 @@ impl<'p> Run<'p> {
 
     /// Keeps findings for `leaf.findings` and counts them, and the text once for each rule that
     /// found something in it.
-    pub(super) fn remember(&mut self, of: FactsOf, hits: &[Hit]) {
+    pub(super) fn remember(&mut self, of: Site, hits: &[Hit]) {
         let mut rules: Vec<RuleIndex> = Vec::new();
         for hit in hits {
             let report = &mut self.report.rules[hit.rule];
@@ -180,7 +180,7 @@ impl<'p> Run<'p> {
                 if hit.published { &mut report.published } else { &mut report.findings },
                 hit.label.as_str(),
             );
-            if let FactsOf::Leaf(node) = of {
+            if let Site::Leaf(node) = of {
                 if hit.published {
                     self.trace_stood(hit.rule, Some(node), PUBLISHED, Some(&hit.label));
                 }

@@ -11,7 +11,7 @@ use leafgate_vault::{Collision, Seen, mask, surrogate};
 use super::hits::{Hit, sorted_apart, unite};
 use super::release::Guarded;
 use super::site::{Site, Why};
-use super::{FactsOf, Run, author};
+use super::{Run, author};
 use crate::index::RuleIndex;
 use crate::rule::{Restore, With};
 use crate::verdict::Cause;
@@ -26,7 +26,7 @@ impl Run<'_> {
         let text = self.draft.text(node).into_cow().into_owned();
         work::decoded(text.len());
         let hits = self.exempt_all(hits, self.ours_in(node, &text), self.released_in(node), &text);
-        self.remember(FactsOf::Leaf(node), &hits);
+        self.remember(Site::Leaf(node), &hits);
         let mut hits = self.united_of_acting(hits);
         guarded.keep(node, &mut hits);
         if let Some(why) = self.unredactable_leaf(node) {

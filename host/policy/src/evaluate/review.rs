@@ -9,7 +9,7 @@ use leafgate_vault::Vault;
 
 use super::holds::Held;
 use super::site::Site;
-use super::{FactsOf, Recall, Run};
+use super::{Recall, Run};
 use crate::index::RuleIndex;
 use crate::rule::Phase;
 use crate::verdict::{Cause, Hold, Verdict};
@@ -57,7 +57,7 @@ impl Run<'_> {
     /// redaction marked.
     fn forget_replaced_findings(&mut self) {
         for (of, found) in &mut self.findings {
-            let FactsOf::Leaf(node) = *of else { continue };
+            let Site::Leaf(node) = *of else { continue };
             if self.draft.is_written(node) {
                 let (marks, released) = (self.draft.redacted(node), self.draft.released(node));
                 found.retain(|fact| {

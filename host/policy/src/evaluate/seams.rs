@@ -16,13 +16,13 @@ use leafgate_tree::{
 };
 use leafgate_vault::mask;
 
+use super::Run;
 use super::hits::{Hit, sorted_apart};
 use super::release::Guarded;
 use super::replace::Replacement;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
-use super::{FactsOf, Run};
 use crate::work;
 
 /// How far from a border is looked, to either side. Private keys, the longest of values, have some
@@ -215,7 +215,7 @@ impl Run<'_> {
         let hits = self.exempt_all(hits, sorted_apart(ours), released, &text);
         for hit in &hits {
             for (part, _) in pieces(&borders, &hit.range).take(1) {
-                self.remember(FactsOf::Leaf(run[part]), std::slice::from_ref(hit));
+                self.remember(Site::Leaf(run[part]), std::slice::from_ref(hit));
             }
         }
         // A value with a piece that must stay holds at each of these pieces. It is not united with what

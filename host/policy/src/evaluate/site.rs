@@ -37,29 +37,12 @@ pub(crate) enum Site {
 impl Site {
     /// The value in the body that a person would look at.
     pub(super) fn node(self) -> Option<NodeId> {
-        match self {
-            Site::Leaf(node) | Site::Key(node) => Some(node),
-            Site::Seam(_)
-            | Site::Inserted(_)
-            | Site::Option(_)
-            | Site::Outside(_)
-            | Site::OutsideName(_)
-            | Site::File(_)
-            | Site::Elsewhere => None,
-        }
+        if let Site::Leaf(node) | Site::Key(node) = self { Some(node) } else { None }
     }
 
     /// Whether something can stand in the place of a part of a text there: what else is found holds the request.
     pub(super) fn is_replaced(self) -> bool {
-        match self {
-            Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_) => true,
-            Site::Key(_)
-            | Site::Option(_)
-            | Site::Outside(_)
-            | Site::OutsideName(_)
-            | Site::File(_)
-            | Site::Elsewhere => false,
-        }
+        matches!(self, Site::Leaf(_) | Site::Seam(_) | Site::Inserted(_))
     }
 }
 

@@ -174,7 +174,7 @@ fn costs_what_is_new(policy: &Policy, replaced: impl Fn(usize) -> usize) {
 fn scanned_beside(policy: &Policy, text: &str, key: &str, header: &str) -> (usize, Verdict) {
     let body = format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}],"metadata":{{"{key}":1}}}}"#);
     let document = Document::parse(body.into(), Format::OpenaiChat, &Limits::default()).unwrap();
-    let outside = [Outside { part: Part::Header { name: "x-client" }, text: header }];
+    let outside = [Outside { part: Part::Header { name: "x-client".into() }, text: header.to_owned() }];
     let context = Context { outside: &outside, ..Context::default() };
     work::take();
     let verdict = policy.evaluate(Arc::new(document), &context, &vault()).verdict;

@@ -89,7 +89,7 @@ fn a_place_is_allowed_and_no_other() {
 fn what_stands_outside_the_body_or_in_an_encoding_is_allowed_by_value_alone() {
     let judged = |exception: &str| {
         let text = format!("me <{EMAIL}>");
-        let outside = [Outside { part: Part::Header { name: "from" }, text: &text }];
+        let outside = [Outside { part: Part::Header { name: "from".into() }, text }];
         let context = Context { outside: &outside, ..Context::default() };
         excepting(exception).evaluate(document(&chat("hello")), &context, &vault()).verdict
     };

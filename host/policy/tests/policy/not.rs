@@ -13,9 +13,9 @@ fn blocks(selector: &str, body: &Value, context: &Context<'_>) -> bool {
 #[test]
 fn what_is_left_out_of_a_request_is_not_matched() {
     let outside = [
-        Outside { part: Part::Header { name: "x-team" }, text: "red" },
-        Outside { part: Part::Header { name: "x-both" }, text: "a" },
-        Outside { part: Part::Header { name: "x-both" }, text: "b" },
+        Outside { part: Part::Header { name: "x-team".into() }, text: "red".into() },
+        Outside { part: Part::Header { name: "x-both".into() }, text: "a".into() },
+        Outside { part: Part::Header { name: "x-both".into() }, text: "b".into() },
     ];
     let context = Context {
         session: "s",

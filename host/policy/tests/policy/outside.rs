@@ -11,8 +11,8 @@ fn default() -> Policy {
     Policy::load(&PolicySource::Default, &NoPlugins).unwrap()
 }
 
-fn judged(policy: &Policy, part: Part<'_>, text: &str) -> Evaluation {
-    let outside = [Outside { part, text }];
+fn judged(policy: &Policy, part: &Part, text: &str) -> Evaluation {
+    let outside = [Outside { part: part.clone(), text: text.to_owned() }];
     let context = Context { session: "s1", outside: &outside, ..Context::default() };
     policy.evaluate(document(&chat("hello")), &context, &vault())
 }
@@ -21,22 +21,22 @@ fn judged(policy: &Policy, part: Part<'_>, text: &str) -> Evaluation {
 fn a_finding_in_any_part_blocks_and_names_the_part_alone() {
     for (part, name) in [
         (Part::Path, "SECRET in path"),
-        (Part::Query { key: "q" }, "SECRET in query parameter q"),
-        (Part::Header { name: "x-foo" }, "SECRET in header x-foo"),
+        (Part::Query { key: "q".into() }, "SECRET in query parameter q"),
+        (Part::Header { name: "x-foo".into() }, "SECRET in header x-foo"),
     ] {
-        let evaluation = judged(&default(), part, &format!("/v1/{}/x", secret()));
+        let evaluation = judged(&default(), &part, &format!("/v1/{}/x", secret()));
         let hold = block(&evaluation);
         assert_eq!((hold.cause, &*hold.detail), (Cause::Unredactable, name));
         assert!(!told(&evaluation).contains(&secret()));
         assert_eq!(evaluation.report.rules[0].findings["SECRET"], 1);
-        assert_forward(&judged(&default(), part, "/v1/models"));
+        assert_forward(&judged(&default(), &part, "/v1/models"));
     }
 }
 
 #[test]
 fn a_name_is_searched_too_and_not_spelled() {
     let name = secret();
-    let evaluation = judged(&default(), Part::Query { key: &name }, "1");
+    let evaluation = judged(&default(), &Part::Query { key: name.clone() }, "1");
     assert_eq!(block(&evaluation).detail, "SECRET in the name of a query parameter");
     assert!(!told(&evaluation).contains(&name));
 }
@@ -49,24 +49,24 @@ fn a_rule_says_what_becomes_of_it_and_leaf_facts_do_not_let_it_pass() {
              when = 'leaf.text.contains(\"never\")'\ndetect = ['secrets']\naction = 'redact'\n{more}"
         ))
     };
-    let part = Part::Header { name: "x-codex-turn-metadata" };
+    let part = Part::Header { name: "x-codex-turn-metadata".into() };
     let url = format!("{{\"remote\":\"https://me:{}@example.org/x.git\"}}", secret());
-    assert!(matches!(judged(&rule(""), part, &url).verdict, Verdict::Block(_)));
-    assert!(matches!(judged(&rule("on_unredactable = 'pause'"), part, &url).verdict, Verdict::Pause(_)));
-    let monitored = judged(&rule("mode = 'monitor'"), part, &url);
+    assert!(matches!(judged(&rule(""), &part, &url).verdict, Verdict::Block(_)));
+    assert!(matches!(judged(&rule("on_unredactable = 'pause'"), &part, &url).verdict, Verdict::Pause(_)));
+    let monitored = judged(&rule("mode = 'monitor'"), &part, &url);
     assert_forward(&monitored);
     assert!(monitored.report.rules[0].unredactable > 0);
     let other_model = policy("[[rule]]\nid='s'\nmatch={ model='x' }\ndetect=['secrets']\naction='redact'\n");
-    assert_forward(&judged(&other_model, part, &url));
+    assert_forward(&judged(&other_model, &part, &url));
 }
 
 #[test]
 fn what_is_encoded_and_what_a_plugin_knows_is_found_there() {
     let encoded = STANDARD.encode(format!("the key is {}", secret()));
-    assert!(matches!(judged(&default(), Part::Path, &encoded).verdict, Verdict::Pause(_)));
+    assert!(matches!(judged(&default(), &Part::Path, &encoded).verdict, Verdict::Pause(_)));
     let fakes = Fakes::default().with("names", Fake::finds("Acme"));
     let rules = "[[rule]]\nid='n'\nmatch={}\ndetect=['plugin:names']\naction='redact'\n[plugins.names]\nfile='names.wasm'";
-    let evaluation = judged(&policy_with(rules, &fakes), Part::Header { name: "x-team" }, "at Acme");
+    let evaluation = judged(&policy_with(rules, &fakes), &Part::Header { name: "x-team".into() }, "at Acme");
     assert_eq!(block(&evaluation).detail, "NAME in header x-team");
 }
 
@@ -79,9 +79,9 @@ fn invariant_9_a_plugin_that_fails_is_not_asked_beside_the_leaves_of_its_rule() 
         )
     };
     let results = policy_with(&rules("{ section = 'tool-result' }"), &fails());
-    assert_forward(&judged(&results, Part::Header { name: "x-team" }, "at Acme"));
+    assert_forward(&judged(&results, &Part::Header { name: "x-team".into() }, "at Acme"));
     let everything = policy_with(&rules("{}"), &fails());
-    block(&judged(&everything, Part::Header { name: "x-team" }, "at Acme"));
+    block(&judged(&everything, &Part::Header { name: "x-team".into() }, "at Acme"));
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn a_rule_that_also_names_a_plugin_searches_there_like_one_that_does_not() {
                 action='redact'\n[plugins.names]\nfile='names.wasm'";
     let fakes = Fakes::default().with("names", Fake::finds("Acme"));
     let policy = policy_with(rule, &fakes);
-    let part = Part::Header { name: "x-codex-turn-metadata" };
-    let found = judged(&policy, part, &format!("https://me:{}@example.org/x.git", secret()));
+    let part = Part::Header { name: "x-codex-turn-metadata".into() };
+    let found = judged(&policy, &part, &format!("https://me:{}@example.org/x.git", secret()));
     assert_eq!(block(&found).detail, "SECRET in header x-codex-turn-metadata");
-    assert_forward(&judged(&policy, part, "at Acme"));
+    assert_forward(&judged(&policy, &part, "at Acme"));
 }
 
 #[test]
@@ -101,8 +101,7 @@ fn what_stands_there_is_clean_only_for_the_rules_of_this_format_and_model() {
     let rule = |matching: &str| {
         policy(&format!("[[rule]]\nid='s'\nmatch={{ {matching} }}\ndetect=['secrets']\naction='redact'\n"))
     };
-    let text = secret();
-    let outside = [Outside { part: Part::Header { name: "baggage" }, text: &text }];
+    let outside = [Outside { part: Part::Header { name: "baggage".into() }, text: secret() }];
     let context = Context { session: "s1", outside: &outside, ..Context::default() };
     let clean = |matching| rule(matching).is_clean_outside(&document(&chat("hello")), &context, &vault());
     assert!(!clean("format = 'openai-chat'") && !clean(""));
@@ -112,18 +111,17 @@ fn what_stands_there_is_clean_only_for_the_rules_of_this_format_and_model() {
 #[test]
 fn a_token_of_ours_is_no_finding_there() {
     let text = format!("password={}", token("SECRET", &secret()));
-    assert_forward(&judged(&default(), Part::Query { key: "q" }, &text));
+    assert_forward(&judged(&default(), &Part::Query { key: "q".into() }, &text));
 }
 
 #[test]
 fn a_request_without_a_body_is_judged_by_what_stands_outside_it() {
-    let outside = |text| [Outside { part: Part::Path, text }];
     let policy = policy(
         "extends = 'default'\n[[rule]]\nid='p'\nmatch={}\naction='pause'\n[[rule]]\nid='b'\nmatch={}\naction='block'",
     );
     let found = format!("/v1/models/{}", secret());
     for (text, blocked) in [(found.as_str(), true), ("/v1/models", false)] {
-        let outside = outside(text);
+        let outside = [Outside { part: Part::Path, text: text.to_owned() }];
         let context = Context { outside: &outside, ..Context::default() };
         let evaluation = policy.evaluate_outside(&context, &vault());
         assert_eq!(matches!(evaluation.verdict, Verdict::Block(_)), blocked);

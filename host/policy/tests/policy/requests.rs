@@ -18,9 +18,9 @@ fn blocks(policy: &Policy, body: &Value, context: &Context<'_>) -> bool {
 #[test]
 fn what_came_with_a_request_is_matched_as_a_whole() {
     let outside = [
-        Outside { part: Part::Path, text: "/v1/chat/completions" },
-        Outside { part: Part::Header { name: "x-team" }, text: "red" },
-        Outside { part: Part::Header { name: "x-team" }, text: "blue-2" },
+        Outside { part: Part::Path, text: "/v1/chat/completions".into() },
+        Outside { part: Part::Header { name: "x-team".into() }, text: "red".into() },
+        Outside { part: Part::Header { name: "x-team".into() }, text: "blue-2".into() },
     ];
     let context = Context {
         session: "s",
