@@ -214,4 +214,19 @@ mod tests {
         });
         assert_eq!(running.ended().await.unwrap(), Exit::Program(5));
     }
+
+    #[test]
+    fn a_command_is_bounded_in_time_and_in_what_it_writes() {
+        let run = |command: &str, time| within(time, 4, shell(command).stdout(Stdio::piped()));
+        let minute = Duration::from_secs(60);
+        assert_eq!(run("echo abc", minute).unwrap().as_str(), "abc\n");
+        for (command, time, said) in [
+            ("echo abcd", minute, "it wrote more than 4 bytes"),
+            ("exit 3", minute, "it ended with exit status: 3"),
+            // Its output is at its end, and it goes on.
+            ("exec >&-; exec sleep 600", Duration::from_millis(200), "it was ended after 0 seconds"),
+        ] {
+            assert_eq!(run(command, time).unwrap_err().to_string(), said);
+        }
+    }
 }

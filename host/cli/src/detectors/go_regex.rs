@@ -203,8 +203,19 @@ mod tests {
 
     #[test]
     fn what_neither_knows_is_refused_and_nothing_panics() {
-        for pattern in [r"\C", r"(a)\1", r"[a-\d]", r"(?=x)", r"[a", r"\", r"\x{zz}", "[[:nosuch:]]", r"\p{"]
-        {
+        for pattern in [
+            r"\C",
+            r"(a)\1",
+            r"[a-\d]",
+            r"[+-\d]",
+            r"(?=x)",
+            r"[a",
+            r"\",
+            r"\x{zz}",
+            r"\xé",
+            "[[:nosuch:]]",
+            r"\p{",
+        ] {
             assert!(Regex::new(&translated(pattern, 1)).is_err(), "{pattern}");
         }
     }
