@@ -1,16 +1,19 @@
 //! A client program as a child of this process: it has the terminal, gets the signals, and its end
-//! is ours.
+//! is ours. And commands of settings, which have a time.
 
 use std::ffi::OsString;
-use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{self, Read as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt};
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
-use anyhow::Context;
-use rustix::process::{Pid, Signal, kill_process};
+use anyhow::{Context, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{self, SignalKind};
+use zeroize::Zeroizing;
 
 use crate::exit::Exit;
 
@@ -124,6 +127,49 @@ fn exit(status: ExitStatus) -> Exit {
     Exit::Program(code.unwrap_or(u8::MAX))
 }
 
+/// How long a command that was ended is waited for.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Returns a command of the user's own, which reads nothing.
+pub(crate) fn shell(command: &str) -> std::process::Command {
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::null()).process_group(0);
+    shell
+}
+
+/// Runs it, and returns what it wrote where its output is a pipe.
+///
+/// # Errors
+/// When it fails, writes more than it may, or takes too long: then it is ended with all that it started.
+pub(crate) fn within(
+    time: Duration,
+    most: u64,
+    shell: &mut std::process::Command,
+) -> anyhow::Result<Zeroizing<String>> {
+    let mut child = shell.spawn().context("it cannot be run")?;
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let (sender, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Zeroizing::new(String::new());
+        let out = child.stdout.take();
+        let read = out.map_or(Ok(0), |out| out.take(most + 1).read_to_string(&mut text));
+        sender.send((read.map(|_| text), child.wait()))
+    });
+    let Ok((text, status)) = ended.recv_timeout(time) else {
+        if let Some(group) = group {
+            // Where it has ended in this moment, there is nothing to end.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        // No second one starts before this one is gone.
+        let _ = ended.recv_timeout(MOMENT);
+        bail!("it was ended after {} seconds", time.as_secs());
+    };
+    let (text, status) = (text.context("its output is no text")?, status?);
+    ensure!(text.len() as u64 <= most, "it wrote more than {most} bytes");
+    ensure!(status.success(), "it ended with {status}");
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::sync::Mutex;
@@ -167,5 +213,20 @@ mod tests {
             kill_process(rustix::process::getpid(), Signal::TERM).unwrap();
         });
         assert_eq!(running.ended().await.unwrap(), Exit::Program(5));
+    }
+
+    #[test]
+    fn a_command_is_bounded_in_time_and_in_what_it_writes() {
+        let run = |command: &str, time| within(time, 4, shell(command).stdout(Stdio::piped()));
+        let minute = Duration::from_secs(60);
+        assert_eq!(run("echo abc", minute).unwrap().as_str(), "abc\n");
+        for (command, time, said) in [
+            ("echo abcd", minute, "it wrote more than 4 bytes"),
+            ("exit 3", minute, "it ended with exit status: 3"),
+            // Its output is at its end, and it goes on.
+            ("exec >&-; exec sleep 600", Duration::from_millis(200), "it was ended after 0 seconds"),
+        ] {
+            assert_eq!(run(command, time).unwrap_err().to_string(), said);
+        }
     }
 }

@@ -5,17 +5,15 @@
 //! are told by the next run, which names the newest of them.
 
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::process::Stdio;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
 use leafgate_admin::{Event, RuntimeFile, TurnSummary};
 use leafgate_review::printer;
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::admin::{self, AdminClient, EventResult};
+use crate::child;
 
 /// Longest time of one run. A notification takes milliseconds, one over a network a second or two.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -78,35 +76,11 @@ impl Notifier {
     }
 
     fn run(&self, turn: &TurnSummary) -> anyhow::Result<()> {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(&self.command);
+        let mut shell = child::shell(&self.command);
         for (name, value) in variables(turn) {
-            command.env(name, printer::line(&value).as_str());
+            shell.env(name, printer::line(&value).as_str());
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.process_group(0).spawn();
-        let status = wait(child.context("it cannot be run")?, self.timeout)?;
-        ensure!(status.success(), "it ended with {status}");
-        Ok(())
-    }
-}
-
-/// Waits for a process, and ends it with all that it started when its time is over.
-fn wait(mut child: Child, timeout: Duration) -> anyhow::Result<ExitStatus> {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let (sender, ended) = mpsc::channel();
-    std::thread::spawn(move || sender.send(child.wait()));
-    match ended.recv_timeout(timeout) {
-        Ok(status) => Ok(status?),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            if let Some(group) = group {
-                // Where it has ended in this moment, there is nothing to end.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            // No second one starts before this one is gone.
-            let _ = ended.recv();
-            bail!("it was ended after {} seconds", timeout.as_secs())
-        }
+        child::within(self.timeout, 0, shell.stdout(Stdio::null()).stderr(Stdio::null())).map(drop)
     }
 }
 
@@ -135,6 +109,8 @@ mod tests {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     use std::path::Path;
+    use std::process::Command;
+    use std::sync::mpsc;
 
     use leafgate_admin::{HoldState, HoldView, OnTimeout, State, TurnClass, TurnMode};
     use rustix::fs::{OFlags, fcntl_setfl};

@@ -43,6 +43,11 @@ pub(crate) const FURTHER: [Provider; 5] = [
     COPILOT_OWN,
 ];
 
+/// Returns the one of a name.
+pub(crate) fn named(name: &str) -> Option<Provider> {
+    PROVIDERS.into_iter().chain(FURTHER).find(|provider| provider.name == name)
+}
+
 /// Where the subscriptions of ChatGPT are served, which Codex asks.
 pub(crate) const CHATGPT_UPSTREAM: (&str, &str) = ("codex", "https://chatgpt.com");
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail, ensure};
 use leafgate_admin::RuntimeFile;
 
 use crate::{home, private};
@@ -147,70 +147,53 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 /// Finds the gate that is named, or the one that stands, or the only one that runs.
 pub(crate) fn find(folder: &Path, name: Option<&GateName>) -> anyhow::Result<RuntimeFile> {
-    match name {
-        Some(GateName::File(path)) => read(path),
-        Some(GateName::Port(port)) => {
-            let path = folder.join(file_of(*port));
-            if !path.exists() {
-                let others = others(folder);
-                let start = if others.is_empty() { "; start one with `leafgate run`" } else { "" };
-                bail!("no gate runs on port {port}: {} is not there{others}{start}", path.display());
-            }
-            read(&path)
-        }
-        None => only(folder),
+    let mut found = find_all(folder, name)?;
+    match found.iter().position(|gate| gate.standing) {
+        None if found.len() > 1 => bail!("several gates run{}", others(folder)),
+        place => Ok(found.swap_remove(place.unwrap_or(0))),
     }
 }
 
 /// Finds the gate that is named, or else all that run, at least one.
 pub(crate) fn find_all(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Vec<RuntimeFile>> {
-    let running = match name {
-        Some(_) => return Ok(vec![find(folder, name)?]),
-        None => find_running(folder)?,
+    let path = match name {
+        Some(GateName::File(path)) => path.clone(),
+        Some(GateName::Port(port)) => folder.join(file_of(*port)),
+        None => {
+            let running = find_running(folder)?;
+            ensure!(
+                !running.is_empty(),
+                "no gate runs: {} names none; start one with `leafgate run`, or name its runtime file with --gate",
+                folder.display()
+            );
+            return Ok(running);
+        }
     };
-    if running.is_empty() { Err(none_runs(folder)) } else { Ok(running) }
+    let shown = path.display();
+    match (path.exists(), name) {
+        (true, _) => {}
+        (false, Some(GateName::Port(port))) => {
+            let others = others(folder);
+            let start = if others.is_empty() { "; start one with `leafgate run`" } else { "" };
+            bail!("no gate runs on port {port}: {shown} is not there{others}{start}");
+        }
+        _ => bail!(
+            "there is no runtime file {shown}: give --gate the port of a gate that runs, or start one with `leafgate run`"
+        ),
+    }
+    match RuntimeEntry::read(&path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
+        RuntimeEntry::Live(gate) => Ok(vec![gate]),
+        RuntimeEntry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
+    }
 }
 
 /// Finds the gate that is named, or the only one that runs; `None` where none was named and none
 /// runs.
 pub(crate) fn find_if_any(folder: &Path, name: Option<&GateName>) -> anyhow::Result<Option<RuntimeFile>> {
-    if name.is_none() && find_running(folder)?.is_empty() {
-        return Ok(None);
+    match name {
+        None if find_running(folder)?.is_empty() => Ok(None),
+        name => find(folder, name).map(Some),
     }
-    find(folder, name).map(Some)
-}
-
-fn read(path: &Path) -> anyhow::Result<RuntimeFile> {
-    let shown = path.display();
-    if !path.exists() {
-        bail!(
-            "there is no runtime file {shown}: give --gate the port of a gate that runs, or start one with `leafgate run`"
-        );
-    }
-    match RuntimeEntry::read(path).with_context(|| format!("the runtime file {shown} cannot be used"))? {
-        RuntimeEntry::Live(gate) => Ok(gate),
-        RuntimeEntry::Stale(_) => bail!("the gate of {shown} has ended: start one with `leafgate run`"),
-    }
-}
-
-/// Of several gates that of the user is meant, which stands.
-fn only(folder: &Path) -> anyhow::Result<RuntimeFile> {
-    let mut running = find_running(folder)?;
-    if let Some(place) = running.iter().position(|gate| gate.standing) {
-        return Ok(running.swap_remove(place));
-    }
-    match (running.pop(), running.is_empty()) {
-        (Some(gate), true) => Ok(gate),
-        (None, _) => Err(none_runs(folder)),
-        (Some(_), false) => bail!("several gates run{}", others(folder)),
-    }
-}
-
-fn none_runs(folder: &Path) -> anyhow::Error {
-    anyhow!(
-        "no gate runs: {} names none; start one with `leafgate run`, or name its runtime file with --gate",
-        folder.display()
-    )
 }
 
 /// Returns the names that could have been given instead.

@@ -59,11 +59,20 @@ fn in_words<S: Serializer>(source: &SettingSource, serializer: S) -> Result<S::O
 /// What of a named upstream is its own alone.
 pub(crate) const OWN: [&str; 4] = ["api", "kind", "policy", "url"];
 
-/// The settings of a named upstream.
-#[derive(Clone, Copy, Debug)]
+/// The settings of an upstream: its own, and else those at the top, where they mean the same.
+#[derive(Debug, derive_more::Deref)]
 pub struct UpstreamSettings<'s> {
-    settings: &'s Settings,
     name: &'s str,
+    #[deref]
+    settings: Settings,
+}
+
+impl<'s> UpstreamSettings<'s> {
+    /// Returns its name; it is empty for what no table names.
+    #[must_use]
+    pub fn name(&self) -> &'s str {
+        self.name
+    }
 }
 
 impl Settings {
@@ -102,19 +111,28 @@ impl Settings {
     /// Returns a text, a path, a policy or a word.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
-        as_text(self.get(key)?)
+        match self.get(key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// Returns several texts or paths; none where they are not set.
     #[must_use]
     pub fn texts(&self, key: &str) -> &[String] {
-        self.get(key).map_or(&[], as_texts)
+        match self.get(key) {
+            Some(Value::Texts(texts)) => texts,
+            _ => &[],
+        }
     }
 
     /// Returns a switch.
     #[must_use]
     pub fn switch(&self, key: &str) -> Option<bool> {
-        as_switch(self.get(key)?)
+        match self.get(key)? {
+            Value::Switch(on) => Some(*on),
+            _ => None,
+        }
     }
 
     /// Returns a size or a count.
@@ -163,7 +181,7 @@ impl Settings {
     pub fn upstreams(&self) -> impl Iterator<Item = UpstreamSettings<'_>> {
         let names: BTreeSet<&str> =
             self.values.keys().filter_map(|key| of_upstream(key)).map(|(name, _)| name).collect();
-        names.into_iter().map(|name| UpstreamSettings { settings: self, name })
+        names.into_iter().map(|name| self.named(name))
     }
 
     /// Returns the upstream of this name.
@@ -175,7 +193,21 @@ impl Settings {
     /// Returns what an upstream has that no table names: what stands at the top. Its name is empty.
     #[must_use]
     pub fn first_upstream(&self) -> UpstreamSettings<'_> {
-        UpstreamSettings { settings: self, name: "" }
+        self.named("")
+    }
+
+    fn named<'s>(&'s self, name: &'s str) -> UpstreamSettings<'s> {
+        let mut values = self.values.clone();
+        values.retain(|key, _| !OWN.contains(&key.as_str()));
+        for (key, value) in &self.values {
+            let own = match of_upstream(key) {
+                Some((of, own)) if of == name => own,
+                None if name.is_empty() && key == "upstream" => "url",
+                _ => continue,
+            };
+            values.insert(own.to_owned(), value.clone());
+        }
+        UpstreamSettings { name, settings: Settings { values } }
     }
 
     /// Returns bytes that differ wherever a value does. Passwords stand in them as they are: only a keyed
@@ -213,70 +245,6 @@ impl Settings {
 /// Splits `upstreams.<name>.<key>`.
 pub(crate) fn of_upstream(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix(UPSTREAMS)?.strip_prefix('.')?.rsplit_once('.')
-}
-
-impl<'s> UpstreamSettings<'s> {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(&self) -> &'s str {
-        self.name
-    }
-
-    /// Returns its own value, or else that at the top, where there is one of the same meaning.
-    fn get(&self, key: &str) -> Option<&'s Value> {
-        let own = self.settings.get(&format!("{UPSTREAMS}.{}.{key}", self.name));
-        own.or_else(|| self.settings.get(key).filter(|_| !OWN.contains(&key)))
-    }
-
-    /// Returns where a value comes from: its own, or else that at the top.
-    #[must_use]
-    pub fn source(&self, key: &str) -> SettingSource {
-        if self.name.is_empty() {
-            return self.settings.source(if key == "url" { "upstream" } else { key });
-        }
-        let own = format!("{UPSTREAMS}.{}.{key}", self.name);
-        let is_own = OWN.contains(&key) || self.settings.get(&own).is_some();
-        self.settings.source(if is_own { &own } else { key })
-    }
-
-    /// Returns a text, a path or a policy.
-    #[must_use]
-    pub fn text(&self, key: &str) -> Option<&'s str> {
-        as_text(self.get(key)?)
-    }
-
-    /// Returns several texts or paths.
-    #[must_use]
-    pub fn texts(&self, key: &str) -> &'s [String] {
-        self.get(key).map_or(&[], as_texts)
-    }
-
-    /// Returns a switch.
-    #[must_use]
-    pub fn switch(&self, key: &str) -> Option<bool> {
-        as_switch(self.get(key)?)
-    }
-}
-
-fn as_text(value: &Value) -> Option<&str> {
-    match value {
-        Value::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn as_texts(value: &Value) -> &[String] {
-    match value {
-        Value::Texts(texts) => texts,
-        _ => &[],
-    }
-}
-
-fn as_switch(value: &Value) -> Option<bool> {
-    match value {
-        Value::Switch(on) => Some(*on),
-        _ => None,
-    }
 }
 
 impl From<usize> for Value {
@@ -371,7 +339,7 @@ mod tests {
     fn an_upstream_has_what_stands_at_the_top_and_its_own_rules_alone() {
         let text = "policy = 'rules'\nrestore = false\nca = ['own.pem']\n[upstreams.a]\nurl = 'https://a.example'\n[upstreams.b]\nurl = 'https://b.example'\npolicy = 'none'\nrestore = true\nraw = ['/v1/*']\n";
         let settings = Settings::of([file("/etc/leafgate/config.toml", text)]);
-        let [a, b] = settings.upstreams().collect::<Vec<_>>()[..] else { panic!("two") };
+        let [a, b] = &settings.upstreams().collect::<Vec<_>>()[..] else { panic!("two") };
         assert_eq!(
             (a.name(), a.text("url"), a.text("policy"), a.switch("restore")),
             ("a", Some("https://a.example"), None, Some(false))

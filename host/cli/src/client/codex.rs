@@ -14,7 +14,7 @@ use serde_json::Value;
 use toml::Table;
 
 use super::choice::{NamedUrl, RunningGate};
-use super::known::OF_CODEX;
+use super::known::{self, CODEX};
 use super::{ClientOrigin, OPENAI, text_variable};
 use crate::providers::CHATGPT_UPSTREAM;
 use crate::{home, private};
@@ -53,7 +53,7 @@ pub(super) struct CodexLogin {
 impl CodexLogin {
     /// Reads configuration and login, where Codex was ever used or is the program itself.
     pub(super) fn find(running: &RunningGate, is_itself: bool) -> anyhow::Result<Option<CodexLogin>> {
-        let home = OF_CODEX.folders().pop();
+        let home = known::client(CODEX).and_then(|codex| codex.home.folders().pop());
         ensure!(home.is_some() || !is_itself, "neither CODEX_HOME nor HOME is set: set one of them");
         let home = home.filter(|folder| is_itself || folder.is_dir());
         home.map(|home| CodexLogin::in_home(running.named(OPENAI.variable), home)).transpose()
@@ -177,8 +177,8 @@ fn with_our_provider(mut config: Table) -> Table {
 pub(super) struct PrivateHome {
     folder: PathBuf,
     home: PathBuf,
-    /// The projects of `config.toml` before the run.
-    projects: Table,
+    /// The projects of `config.toml` before the run, where it can be read.
+    projects: Option<Table>,
     _lock: File,
 }
 
@@ -204,7 +204,8 @@ impl PrivateHome {
                 _ => symlink(fs::canonicalize(&from).unwrap_or(from), folder.join(&name))?,
             }
         }
-        Ok(PrivateHome { folder, home: login.home.clone(), projects: projects(&login.config), _lock: lock })
+        let projects = Some(projects(&login.config));
+        Ok(PrivateHome { folder, home: login.home.clone(), projects, _lock: lock })
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -214,8 +215,8 @@ impl PrivateHome {
 
 impl Drop for PrivateHome {
     fn drop(&mut self) {
-        // What is left is tried again before the next run.
-        let _ = give_back(&self.folder, &self.home, Some(&self.projects));
+        // What is left stays in the folder, and is tried again before the next run.
+        let _ = give_back(&self.folder, &self.home, self.projects.as_ref());
     }
 }
 
@@ -240,9 +241,8 @@ fn sweep(folders: &Path) {
         };
         if lock.try_lock().is_ok() {
             let home = PathBuf::from(String::from_utf8_lossy(&home).into_owned());
-            let before = read_config(&home.join(CONFIG)).map(|config| projects(&config)).ok();
-            // Another run must not fail because of it. The folder stays, and so does what is in it.
-            let _ = give_back(&folder, &home, before.as_ref());
+            let projects = read_config(&home.join(CONFIG)).map(|config| projects(&config)).ok();
+            drop(PrivateHome { folder, home, projects, _lock: lock });
         }
     }
 }

@@ -14,7 +14,7 @@ use super::bypass::{Noticed, Watch};
 use super::choice::{self, ChosenGate, RunningGate};
 use super::codex::{CodexLogin, PrivateHome};
 use super::detour::DetourSearch;
-use super::known::{CLIENTS, CODEX, KnownClient};
+use super::known::{CODEX, KnownClient, client, clients};
 use super::{ClientOrigin, ClientWay, FURTHER, PROVIDERS, editor, own};
 use crate::child::Program;
 use crate::confine::{self, Confined, Confinement};
@@ -24,8 +24,12 @@ use crate::options::{ExecArgs, policy_name};
 use crate::print::Printer;
 use crate::{mode, settings};
 
+/// The variables that name a proxy.
+pub(crate) const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
 /// The variables that name what a proxy is not asked for.
-const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+pub(crate) const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
 /// The addresses of gates.
 const LOOPBACK: &str = "127.0.0.1,localhost";
@@ -69,15 +73,15 @@ pub(super) struct ClientStart<'s> {
 impl<'s> ClientStart<'s> {
     fn of(args: &'s ExecArgs, settings: &'s Settings, running: &RunningGate) -> anyhow::Result<Self> {
         let name = Path::new(&args.command[0]).file_name().and_then(OsStr::to_str);
-        let known = CLIENTS.iter().find(|client| Some(client.name) == name);
+        let known = name.and_then(client);
         let codex = match known {
-            Some(client) if *client != CODEX => None,
+            Some(client) if client.name != CODEX => None,
             known => CodexLogin::find(running, known.is_some())?,
         };
         // In any other program every client may run.
-        let all = [&PROVIDERS[..], &FURTHER].concat();
+        let all = || [&PROVIDERS[..], &FURTHER].concat();
         let mut origins = Vec::new();
-        for provider in known.map_or(&all[..], |client| client.providers) {
+        for provider in known.map_or_else(all, KnownClient::providers) {
             origins.extend(provider.origin(running, settings)?);
         }
         origins.extend(codex.iter().map(|login| login.origin().clone()));
@@ -104,7 +108,7 @@ impl<'s> ClientStart<'s> {
         let (variables, _home) = self.variables(gate)?;
         let search = DetourSearch {
             command: &args.command,
-            clients: known.map_or(CLIENTS, std::slice::from_ref),
+            clients: known.map_or(clients(), std::slice::from_ref),
             // Those that a client reads are its origin, whatever it is then started with.
             set: PROVIDERS
                 .iter()
@@ -237,8 +241,6 @@ type Variables = (Vec<(&'static str, OsString)>, Option<PrivateHome>);
 
 /// Returns whether the environment names a proxy, to which a client would send the gate's requests.
 pub(super) fn is_behind_proxy() -> bool {
-    const PROXIES: [&str; 6] =
-        ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     PROXIES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 

@@ -1,46 +1,63 @@
-//! The clients that are known, a row for each: what they ask, and where they keep settings and
-//! conversations, whether that is there or not.
+//! The clients that are known: what `clients.toml` says of them, a table for each.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use super::detour::{Setting, names};
+use serde::Deserialize;
+
+use super::detour::{NameWords, RefusedSetting};
 use crate::home::variable;
-use crate::providers::{ANTHROPIC, CODE_ASSIST, COPILOT, COPILOT_OWN, GEMINI, Provider};
+use crate::providers::{self, Provider};
+
+/// The clients whose own words count in the code.
+pub(super) const CLAUDE: &str = "claude";
+pub(super) const CODEX: &str = "codex";
+
+static TABLE: LazyLock<ClientTable> =
+    LazyLock::new(|| toml::from_str(include_str!("clients.toml")).expect("tests read it"));
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct ClientTable {
+    client: Vec<KnownClient>,
+    names: NameWords,
+}
 
 /// A client program that is known.
-#[derive(Clone, Copy)]
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) struct KnownClient {
     /// The name of its file.
     pub(crate) name: &'static str,
     /// What people call it.
     pub(crate) title: &'static str,
     /// What has it answer the question that follows, and end.
-    pub(crate) once: &'static [&'static str],
+    pub(crate) once: Vec<&'static str>,
     /// What it asks, but for Codex, whose login tells. The first is what most of its requests are for.
-    pub(super) providers: &'static [Provider],
+    providers: Vec<&'static str>,
     /// Whether it asks models and little else.
     pub(super) asks_models: bool,
-    /// Where it keeps conversations, in one of its folders.
-    pub(crate) history: (PlaceBase, &'static [&'static str]),
+    /// Where it keeps what is the user's.
+    pub(crate) home: PlaceBase,
+    /// Where it keeps conversations there.
+    pub(crate) history: Vec<&'static str>,
     /// The files that it reads settings from: how each is read, and its names in a folder. A file counts by
     /// its first row.
-    pub(super) settings: &'static [(PlaceForm, PlaceBase, &'static [&'static str])],
+    settings: Vec<(PlaceForm, PlaceBase, Vec<&'static str>)>,
     /// What its own variables begin with.
     pub(super) families: &'static str,
     /// Settings that have a word for an address in them or below them, and lead no request to a model.
     pub(super) leads_nowhere: &'static str,
-    /// Why another setting is refused.
-    pub(super) refuses: fn(&Setting) -> Option<&'static str>,
-}
-
-impl PartialEq for KnownClient {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
+    /// Further settings that are refused.
+    pub(super) refuses: Vec<RefusedSetting>,
+    /// Settings of the user's own that the gate takes the place of.
+    #[serde(default)]
+    pub(super) replaced: &'static str,
 }
 
 /// How a file is read, and what may stand in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum PlaceForm {
     /// Settings as JSON, with comments or without.
     Json,
@@ -55,7 +72,8 @@ pub(super) enum PlaceForm {
 }
 
 /// From where on a file is named.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum PlaceBase {
     /// A folder of the system.
     System(&'static str),
@@ -69,138 +87,59 @@ pub(crate) enum PlaceBase {
     Above,
 }
 
-use PlaceBase::{Above, Here, Named, Own, System};
-use PlaceForm::{DotEnv, Json, OwnToml, StrongDotEnv, Toml};
-
 impl PlaceBase {
     pub(crate) fn folders(self) -> Vec<PathBuf> {
         match self {
-            System(folder) => vec![folder.into()],
-            Own(named, folder) => {
+            PlaceBase::System(folder) => vec![folder.into()],
+            PlaceBase::Own(named, folder) => {
                 let own = || Some(variable("HOME")?.join(folder));
                 variable(named).or_else(own).into_iter().collect()
             }
-            Named(file) => variable(file).into_iter().collect(),
-            Here => vec![PathBuf::new()],
-            Above => std::env::current_dir().unwrap_or_default().ancestors().map(Path::to_owned).collect(),
+            PlaceBase::Named(file) => variable(file).into_iter().collect(),
+            PlaceBase::Here => vec![PathBuf::new()],
+            PlaceBase::Above => {
+                std::env::current_dir().unwrap_or_default().ancestors().map(Path::to_owned).collect()
+            }
         }
     }
 }
 
-/// Where each of them keeps what is the user's.
-const OF_CLAUDE: PlaceBase = Own("CLAUDE_CONFIG_DIR", ".claude");
-pub(super) const OF_CODEX: PlaceBase = Own("CODEX_HOME", ".codex");
-const OF_COPILOT: PlaceBase = Own("COPILOT_HOME", ".copilot");
-const OF_GEMINI: PlaceBase = Own("GEMINI_CLI_HOME", "");
+/// Returns all of them.
+pub(crate) fn clients() -> &'static [KnownClient] {
+    &TABLE.client
+}
 
-const MANAGED_CLAUDE: &[&str] = &["managed-settings.json", "managed-settings.d/*.json"];
-const SYSTEM_GEMINI: &[&str] = &["settings.json", "system-defaults.json"];
+/// Returns the client of a name.
+pub(crate) fn client(name: &str) -> Option<&'static KnownClient> {
+    clients().iter().find(|client| client.name == name)
+}
 
-/// <https://code.claude.com/docs/en/settings>, and what version 2.1 reads beside.
-pub(super) const CLAUDE: KnownClient = KnownClient {
-    name: "claude",
-    title: "Claude Code",
-    once: &["-p"],
-    providers: &[ANTHROPIC],
-    asks_models: true,
-    history: (OF_CLAUDE, &["projects"]),
-    settings: &[
-        (Json, System("/etc/claude-code"), MANAGED_CLAUDE),
-        (Json, System("/Library/Application Support/ClaudeCode"), MANAGED_CLAUDE),
-        (Json, OF_CLAUDE, &["settings.json", "cowork_settings.json", "remote-settings.json"]),
-        (Json, Own("CLAUDE_CONFIG_DIR", ""), &[".claude.json"]),
-        (Json, Here, &[".claude/settings.json", ".claude/settings.local.json"]),
-    ],
-    families: "ANTHROPIC CLAUDE",
-    leads_nowhere: "
-        allowedHttpHookUrls allowedMcpServers blockedMarketplaces deniedMcpServers enabledPlugins
-        extraKnownMarketplaces footerLinksRegexes mcpServers modelOverrides permissions pluginConfigs
-        prUrlTemplate sandbox skillOverrides sshConfigs strictKnownMarketplaces",
-    refuses: names::of_claude,
-};
-
-/// The layers of `codex-rs/config`: those of the user, of the system, and of each folder of a project. The user's own folder is no
-/// project's.
-pub(super) const CODEX: KnownClient = KnownClient {
-    name: "codex",
-    title: "Codex",
-    once: &["exec", "--skip-git-repo-check", "--sandbox", "read-only"],
-    providers: &[],
-    asks_models: true,
-    history: (OF_CODEX, &["sessions"]),
-    settings: &[
-        (OwnToml, OF_CODEX, &["config.toml"]),
-        (Toml, OF_CODEX, &["managed_config.toml"]),
-        (StrongDotEnv, OF_CODEX, &[".env"]),
-        (Toml, System("/etc/codex"), &["config.toml", "managed_config.toml"]),
-        (Toml, Above, &[".codex/config.toml"]),
-    ],
-    families: "OPENAI CODEX CHATGPT",
-    leads_nowhere: "
-        apps features ghost_snapshot hooks marketplaces mcp_oauth_callback_url mcp_servers permissions
-        plugins projects shell_environment_policy skills tui",
-    refuses: names::of_codex,
-};
-
-pub(super) const COPILOT_CLI: KnownClient = KnownClient {
-    name: "copilot",
-    title: "Copilot CLI",
-    once: &["-p"],
-    providers: &[COPILOT_OWN, COPILOT],
-    asks_models: false,
-    history: (OF_COPILOT, &["session-state", "history-session-state", "logs"]),
-    settings: &[
-        (Json, OF_COPILOT, &["settings.json"]),
-        (Json, Here, &[".github/copilot/settings.json", ".github/copilot/settings.local.json"]),
-    ],
-    families: "COPILOT",
-    leads_nowhere: "
-        allowedUrls allowed_urls deniedUrls denied_urls enabledPlugins extraKnownMarketplaces mcpServers
-        sandbox trustedUrls",
-    refuses: |_| None,
-};
-
-/// `docs/reference/configuration.md` of Gemini CLI. A `.env` of any folder above may be the one that is read.
-pub(super) const GEMINI_CLI: KnownClient = KnownClient {
-    name: "gemini",
-    title: "Gemini CLI",
-    once: &["-p"],
-    providers: &[GEMINI, CODE_ASSIST],
-    asks_models: false,
-    history: (OF_GEMINI, &[".gemini/tmp"]),
-    settings: &[
-        (Json, Named("GEMINI_CLI_SYSTEM_SETTINGS_PATH"), &[]),
-        (Json, Named("GEMINI_CLI_SYSTEM_DEFAULTS_PATH"), &[]),
-        (Json, System("/etc/gemini-cli"), SYSTEM_GEMINI),
-        (Json, System("/Library/Application Support/GeminiCli"), SYSTEM_GEMINI),
-        (Json, OF_GEMINI, &[".gemini/settings.json"]),
-        (Json, Here, &[".gemini/settings.json"]),
-        (DotEnv, Above, &[".gemini/.env", ".env"]),
-        (DotEnv, OF_GEMINI, &[".gemini/.env", ".env"]),
-    ],
-    families: "GEMINI GOOGLE CODE_ASSIST VERTEX",
-    leads_nowhere: "admin extensions mcp mcpServers ui",
-    refuses: names::of_gemini,
-};
-
-pub(crate) const CLIENTS: &[KnownClient] = &[CLAUDE, CODEX, COPILOT_CLI, GEMINI_CLI];
+/// Returns which names say something of where requests go.
+pub(super) fn names() -> &'static NameWords {
+    &TABLE.names
+}
 
 impl KnownClient {
+    /// Returns what it asks.
+    pub(super) fn providers(&self) -> Vec<Provider> {
+        self.providers.iter().filter_map(|name| providers::named(name)).collect()
+    }
+
     /// Returns the files that it may read settings from where it runs in this folder.
-    pub(super) fn files(self) -> Vec<(PathBuf, PlaceForm)> {
+    pub(super) fn files(&self) -> Vec<(PathBuf, PlaceForm)> {
         let mut files: Vec<(PathBuf, PlaceForm)> = Vec::new();
-        for &(form, base, names) in self.settings {
+        for (form, base, names) in &self.settings {
             let folders = base.folders();
-            let paths = match names {
+            let paths = match names[..] {
                 [] => folders,
-                names => folders
+                _ => folders
                     .iter()
                     .flat_map(|folder| names.iter().flat_map(|name| named(folder, name)))
                     .collect(),
             };
             for path in paths {
                 if files.iter().all(|(known, _)| *known != path) {
-                    files.push((path, form));
+                    files.push((path, *form));
                 }
             }
         }

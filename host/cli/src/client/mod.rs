@@ -22,7 +22,7 @@ use leafgate_config::Settings;
 use leafgate_gate::UpstreamTarget;
 
 use self::choice::{NamedUrl, RunningGate};
-pub(crate) use self::known::{CLIENTS, KnownClient};
+pub(crate) use self::known::{KnownClient, clients};
 use self::way::{ClientWay, GatePlace};
 use crate::providers::{COPILOT, FURTHER, OPENAI, PROVIDERS, Provider};
 
@@ -91,7 +91,7 @@ impl Provider {
             ("", Some(place)) => ClientOrigin::of(name, &place.url())?,
             (url, _) => ClientOrigin::of(name, url)?,
         };
-        let named = settings.upstream(name).and_then(|upstream| upstream.text("url"));
+        let named = settings.upstream(name).and_then(|upstream| upstream.text("url").map(str::to_owned));
         let target = match named.filter(|_| place.is_none()) {
             Some(url) => url.parse().with_context(|| format!("the upstream `{name}`"))?,
             None => own.target,

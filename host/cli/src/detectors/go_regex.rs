@@ -5,8 +5,6 @@
 //! for themselves where they begin nothing; `\Q…\E` quotes, `\123` is a character in octal, and `\<`
 //! is a sign. What Rust does not know, such as `\C`, is left for its compiler to refuse.
 
-use std::fmt::Write as _;
-
 use regex_syntax::ast::ClassAsciiKind;
 
 /// What a detector calls the group that is the finding.
@@ -14,278 +12,140 @@ pub(super) const VALUE: &str = "value";
 
 /// Returns the pattern with which Rust finds what Go finds with this one. The group of a number, counted from 1, is called [`VALUE`].
 pub(super) fn translated(pattern: &str, value: usize) -> String {
-    let chars: Vec<char> = pattern.chars().collect();
-    let out = String::with_capacity(pattern.len() * 2);
-    Translation { chars: &chars, at: 0, out, groups: 0, value }.run()
+    let mut out = String::with_capacity(pattern.len() * 2);
+    let (mut rest, mut groups) = (pattern, 0);
+    while let Some(c) = rest.chars().next() {
+        let end = match c {
+            '(' if is_counted(rest) => {
+                groups += 1;
+                let name = rest.starts_with("(?").then(|| rest.find('>')).flatten();
+                out += &if groups == value { format!("(?P<{VALUE}>") } else { "(".to_owned() };
+                name.filter(|_| groups == value).map_or(1, |end| end + 1)
+            }
+            '[' => class(rest, &mut out),
+            '\\' if rest.starts_with(r"\b") => {
+                out += r"(?-u:\b)";
+                2
+            }
+            '\\' if rest.starts_with(r"\Q") => {
+                let quoted = rest[2..].split(r"\E").next().unwrap_or_default();
+                out.extend(quoted.chars().map(literal));
+                (2 + quoted.len() + r"\E".len()).min(rest.len())
+            }
+            '\\' => {
+                let piece = escaped(rest);
+                out += &piece.text;
+                piece.read
+            }
+            '{' if !begins_repetition(rest) => {
+                out += r"\{";
+                1
+            }
+            c => {
+                out.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[end..];
+    }
+    out
 }
 
-struct Translation<'p> {
-    chars: &'p [char],
-    at: usize,
-    out: String,
-    /// Groups that have begun.
-    groups: usize,
-    /// Which of them is the finding.
-    value: usize,
+/// Returns whether a group is one that is counted, by a name or without.
+fn is_counted(rest: &str) -> bool {
+    let kind = rest.strip_prefix("(?").map(|kind| kind.strip_prefix('P').unwrap_or(kind));
+    kind.is_none_or(|kind| kind.starts_with('<'))
 }
 
-/// One item of a class.
-enum RegexItem {
-    /// A character, which may begin a range.
-    Char(char),
-    /// What is no character: written as it is.
-    Set(String),
+/// Returns whether `{3}`, `{3,}` or `{3,5}` begins here.
+fn begins_repetition(rest: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some((inside, _)) = rest[1..].split_once('}') else { return false };
+    let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
+    number(least) && (most.is_empty() || number(most))
 }
 
-impl Translation<'_> {
-    fn run(mut self) -> String {
-        while let Some(&c) = self.chars.get(self.at) {
-            match c {
-                '\\' => self.escape(),
-                '[' => self.class(),
-                '(' => self.group(),
-                '{' if self.repetition_end().is_none() => {
-                    self.at += 1;
-                    self.out.push_str(r"\{");
-                }
-                _ => {
-                    self.at += 1;
-                    self.out.push(c);
-                }
-            }
+/// What begins a stretch of a pattern, as Rust has it.
+struct RegexPiece {
+    text: String,
+    /// Bytes that it has in the pattern.
+    read: usize,
+    /// Whether it is a character, which may begin or end a range, and no set of them.
+    is_char: bool,
+}
+
+/// Reads an escape. What Rust does not know either is left as it is.
+fn escaped(rest: &str) -> RegexPiece {
+    let set = |set: &str| RegexPiece { text: set.to_owned(), read: 2, is_char: false };
+    let octal: String = rest[1..].chars().take(3).take_while(|c| matches!(c, '0'..='7')).collect();
+    match rest.chars().nth(1) {
+        Some('d') => set("[0-9]"),
+        Some('D') => set("[^0-9]"),
+        Some('s') => set(r"[\t\n\f\r ]"),
+        Some('S') => set(r"[^\t\n\f\r ]"),
+        Some('w') => set("[0-9A-Za-z_]"),
+        Some('W') => set("[^0-9A-Za-z_]"),
+        Some('p' | 'P') => copied(rest, 3, false),
+        // Two digits, or any number in braces.
+        Some('x') => copied(rest, 4, true),
+        // A lone digit would refer back, which neither language can.
+        Some('0'..='7') if octal.len() > 1 || octal == "0" => {
+            let c = u32::from_str_radix(&octal, 8).ok().and_then(char::from_u32).unwrap_or_default();
+            RegexPiece { text: literal(c), read: 1 + octal.len(), is_char: true }
         }
-        self.out
-    }
-
-    /// Where a bracket begins: a group that is counted, or one of another kind.
-    fn group(&mut self) {
-        let is_named = matches!((self.peek(2), self.peek(3)), (Some('P'), Some('<')) | (Some('<'), Some(_)));
-        if self.peek(1) == Some('?') && !is_named {
-            return self.write(1, "(");
+        Some(c) if c.is_ascii() && !c.is_ascii_alphanumeric() => {
+            RegexPiece { text: literal(c), read: 2, is_char: true }
         }
-        self.groups += 1;
-        if self.groups != self.value {
-            return self.write(1, "(");
+        _ => copied(rest, 2, true),
+    }
+}
+
+/// Takes so many characters over, or those to the end of a brace that begins behind the letter.
+fn copied(rest: &str, chars: usize, is_char: bool) -> RegexPiece {
+    let has_brace = chars > 2 && rest[2..].starts_with('{');
+    let close = rest.find('}').filter(|_| has_brace).map(|close| close + 1);
+    let read = close.or_else(|| rest.char_indices().nth(chars).map(|(at, _)| at)).unwrap_or(rest.len());
+    RegexPiece { text: rest[..read].to_owned(), read, is_char }
+}
+
+/// Reads a class, and returns how long it is.
+fn class(whole: &str, out: &mut String) -> usize {
+    let start = if whole.starts_with("[^") { 2 } else { 1 };
+    *out += &whole[..start];
+    let (mut at, mut is_low, mut is_high) = (start, false, false);
+    while let Some(c) = whole[at..].chars().next() {
+        let rest = &whole[at..];
+        if c == ']' && at > start {
+            out.push(']');
+            return at + 1;
         }
-        let name = self.chars[self.at..].iter().position(|&c| c == '>').filter(|_| self.peek(1) == Some('?'));
-        self.write(name.map_or(1, |end| end + 1), &format!("(?P<{VALUE}>"));
-    }
-
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.chars.get(self.at + ahead).copied()
-    }
-
-    /// Where `{3}`, `{3,}` or `{3,5}` ends that begins here.
-    fn repetition_end(&self) -> Option<usize> {
-        let rest = &self.chars[self.at + 1..];
-        let close = rest.iter().position(|&c| c == '}')?;
-        let inside: String = rest[..close].iter().collect();
-        let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let fits = match inside.split_once(',') {
-            Some((least, most)) => number(least) && (most.is_empty() || number(most)),
-            None => number(&inside),
-        };
-        fits.then_some(self.at + 1 + close)
-    }
-
-    /// Outside of a class.
-    fn escape(&mut self) {
-        match self.peek(1) {
-            Some('b') => self.write(2, r"(?-u:\b)"),
-            Some('Q') => self.quoted(),
-            _ => match self.escaped() {
-                Some(RegexItem::Char(c)) => push_char(&mut self.out, c),
-                Some(RegexItem::Set(set)) => {
-                    let brackets = !set.starts_with(r"\p") && !set.starts_with(r"\P");
-                    let set = if brackets { format!("[{set}]") } else { set };
-                    self.out.push_str(&set);
-                }
-                None => {
-                    self.out.push('\\');
-                    self.at += 1;
-                    self.out.extend(self.peek(0));
-                    self.at += 1;
-                }
-            },
+        // Behind a character a `-` makes a range, elsewhere it is one itself.
+        if c == '-' && is_low && !rest.starts_with("-]") {
+            out.push('-');
+            (at, is_low, is_high) = (at + 1, false, true);
+            continue;
         }
-    }
-
-    fn write(&mut self, read: usize, text: &str) {
-        self.at += read;
-        self.out.push_str(text);
-    }
-
-    /// `\Q…\E`, or to the end of the pattern.
-    fn quoted(&mut self) {
-        self.at += 2;
-        while let Some(c) = self.peek(0) {
-            if c == '\\' && self.peek(1) == Some('E') {
-                self.at += 2;
-                return;
-            }
-            push_char(&mut self.out, c);
-            self.at += 1;
-        }
-    }
-
-    /// Reads an escape that means the same inside and outside of a class; `None` where it is
-    /// something else, and nothing is read.
-    fn escaped(&mut self) -> Option<RegexItem> {
-        let letter = self.peek(1)?;
-        let set = match letter {
-            'd' => Some("0-9"),
-            'D' => Some("^0-9"),
-            's' => Some(r"\t\n\f\r "),
-            'S' => Some(r"^\t\n\f\r "),
-            'w' => Some("0-9A-Za-z_"),
-            'W' => Some("^0-9A-Za-z_"),
-            _ => None,
-        };
-        if let Some(set) = set {
-            self.at += 2;
-            return Some(RegexItem::Set(set.to_owned()));
-        }
-        let plain = match letter {
-            'a' => Some('\x07'),
-            'f' => Some('\x0c'),
-            'n' => Some('\n'),
-            'r' => Some('\r'),
-            't' => Some('\t'),
-            'v' => Some('\x0b'),
-            c if c.is_ascii() && !c.is_ascii_alphanumeric() => Some(c),
-            _ => None,
-        };
-        if plain.is_some() {
-            self.at += 2;
-            return plain.map(RegexItem::Char);
-        }
-        match letter {
-            'x' => self.hexadecimal().map(RegexItem::Char),
-            '0'..='7' => self.octal().map(RegexItem::Char),
-            'p' | 'P' => self.property().map(RegexItem::Set),
-            _ => None,
-        }
-    }
-
-    /// `\x60` or `\x{60}`.
-    fn hexadecimal(&mut self) -> Option<char> {
-        let rest = &self.chars[self.at + 2..];
-        let (digits, read): (String, usize) = match rest.first()? {
-            '{' => {
-                let close = rest.iter().position(|&c| c == '}')?;
-                (rest[1..close].iter().collect(), close + 1)
-            }
-            _ => (rest.get(..2)?.iter().collect(), 2),
-        };
-        let c = char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?;
-        self.at += 2 + read;
-        Some(c)
-    }
-
-    /// `\123`, and `\0`; a lone digit would refer back, which neither language can.
-    fn octal(&mut self) -> Option<char> {
-        let digits: String =
-            self.chars[self.at + 1..].iter().take(3).take_while(|c| matches!(c, '0'..='7')).collect();
-        if digits.len() == 1 && digits != "0" {
-            return None;
-        }
-        let c = char::from_u32(u32::from_str_radix(&digits, 8).ok()?)?;
-        self.at += 1 + digits.len();
-        Some(c)
-    }
-
-    /// `\pN` or `\p{Greek}`, as it is.
-    fn property(&mut self) -> Option<String> {
-        let rest = &self.chars[self.at..];
-        let length = match rest.get(2)? {
-            '{' => rest.iter().position(|&c| c == '}')? + 1,
-            _ => 3,
-        };
-        self.at += length;
-        Some(rest[..length].iter().collect())
-    }
-
-    fn class(&mut self) {
-        self.write(1, "[");
-        if self.peek(0) == Some('^') {
-            self.write(1, "^");
-        }
-        let mut first = true;
-        while let Some(c) = self.peek(0) {
-            if c == ']' && !first {
-                return self.write(1, "]");
-            }
-            first = false;
-            let Some(item) = self.item(c) else { continue };
-            match item {
-                // A set that is not itself a list of characters stands in brackets of its own.
-                RegexItem::Set(set) if set.starts_with('^') => self.out.push_str(&format!("[{set}]")),
-                RegexItem::Set(set) => self.out.push_str(&set),
-                RegexItem::Char(low) => self.range(low),
-            }
-        }
-    }
-
-    /// The next item of a class; `None` where what is not understood was copied.
-    fn item(&mut self, c: char) -> Option<RegexItem> {
-        if c == '[' && self.peek(1) == Some(':') {
-            let rest = &self.chars[self.at..];
-            if let Some(close) = rest.windows(2).position(|two| two == [':', ']']) {
-                self.at += close + 2;
-                let name: String = rest[2..close].iter().collect();
+        let name = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")).map(|(name, _)| name);
+        let piece = match (c, name) {
+            ('\\', _) => escaped(rest),
+            (_, Some(name)) => {
                 // Rust would take an unknown name for a list of letters, Go refuses it.
-                let known = ClassAsciiKind::from_name(name.trim_start_matches('^')).is_some();
-                let set = if known { format!("[:{name}:]") } else { format!(r"\p{{{name}}}") };
-                return Some(RegexItem::Set(set));
+                let is_known = ClassAsciiKind::from_name(name.trim_start_matches('^')).is_some();
+                let text = if is_known { format!("[:{name}:]") } else { format!(r"\p{{{name}}}") };
+                RegexPiece { text, read: name.len() + "[::]".len(), is_char: false }
             }
-        }
-        if c != '\\' {
-            self.at += 1;
-            return Some(RegexItem::Char(c));
-        }
-        let item = self.escaped();
-        if item.is_none() {
-            let copied: String = self.chars[self.at..].iter().take(2).collect();
-            self.at += copied.chars().count();
-            self.out.push_str(&copied);
-        }
-        item
-    }
-
-    /// A character of a class, or a range that it begins.
-    fn range(&mut self, low: char) {
-        push_char(&mut self.out, low);
-        let begins = self.peek(0) == Some('-') && self.peek(1).is_some_and(|c| c != ']');
-        if !begins {
-            return;
-        }
-        self.at += 1;
-        let high = match self.peek(0) {
-            Some('\\') => self.escaped(),
-            Some(c) => {
-                self.at += 1;
-                Some(RegexItem::Char(c))
-            }
-            None => None,
+            _ => RegexPiece { text: literal(c), read: c.len_utf8(), is_char: true },
         };
-        // Anything else than a character is refused, by Rust as by Go.
-        self.out.push('-');
-        match high {
-            Some(RegexItem::Char(high)) => push_char(&mut self.out, high),
-            Some(RegexItem::Set(set)) => self.out.push_str(&format!("[{set}]")),
-            None => {}
-        }
+        // A range that ends with a set is refused, by Rust as by Go.
+        *out += if is_high && !piece.is_char { r"\d" } else { piece.text.as_str() };
+        (at, is_low, is_high) = (at + piece.read, piece.is_char && !is_high, false);
     }
+    at
 }
 
-/// Writes a character that stands for itself.
-fn push_char(out: &mut String, c: char) {
-    if c.is_ascii_alphanumeric() {
-        out.push(c);
-    } else {
-        // Writing to a string does not fail.
-        let _ = write!(out, r"\x{{{:x}}}", u32::from(c));
-    }
+/// Returns a character that stands for itself.
+fn literal(c: char) -> String {
+    if c.is_ascii_alphanumeric() { c.to_string() } else { format!(r"\x{{{:x}}}", u32::from(c)) }
 }
 
 #[cfg(test)]
@@ -343,8 +203,19 @@ mod tests {
 
     #[test]
     fn what_neither_knows_is_refused_and_nothing_panics() {
-        for pattern in [r"\C", r"(a)\1", r"[a-\d]", r"(?=x)", r"[a", r"\", r"\x{zz}", "[[:nosuch:]]", r"\p{"]
-        {
+        for pattern in [
+            r"\C",
+            r"(a)\1",
+            r"[a-\d]",
+            r"[+-\d]",
+            r"(?=x)",
+            r"[a",
+            r"\",
+            r"\x{zz}",
+            r"\xé",
+            "[[:nosuch:]]",
+            r"\p{",
+        ] {
             assert!(Regex::new(&translated(pattern, 1)).is_err(), "{pattern}");
         }
     }

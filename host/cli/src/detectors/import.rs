@@ -17,16 +17,8 @@ use crate::exit::Exit;
 use crate::print::Printer;
 
 /// What these keys say is for people, or asks services about what was found.
-const FOR_PEOPLE: [&str; 8] = [
-    "title",
-    "description",
-    "tags",
-    "minversion",
-    "betterleaksminversion",
-    "validate",
-    "specificity",
-    "severity",
-];
+const FOR_PEOPLE: &str =
+    "title description tags minversion betterleaksminversion validate specificity severity references";
 
 /// Shorter keywords are none of a policy's.
 const LEAST_KEYWORD: usize = 3;
@@ -130,7 +122,7 @@ fn lowered(value: Value) -> Value {
 }
 
 fn lost(rest: &Table) -> impl Iterator<Item = &str> {
-    rest.keys().map(String::as_str).filter(|key| !FOR_PEOPLE.contains(key) && *key != "references")
+    rest.keys().map(String::as_str).filter(|key| !FOR_PEOPLE.split(' ').any(|known| known == *key))
 }
 
 impl ImportedRule {

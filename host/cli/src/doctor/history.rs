@@ -16,11 +16,10 @@ pub(super) struct ClientHistory {
 }
 
 impl ClientHistory {
-    pub(super) fn of(known: KnownClient) -> Self {
-        let (base, within) = known.history;
-        let own = base.folders();
+    pub(super) fn of(known: &KnownClient) -> Self {
+        let home = known.home.folders();
         let folders: Vec<_> =
-            own.iter().flat_map(|own| within.iter().map(|within| own.join(within))).collect();
+            home.iter().flat_map(|home| known.history.iter().map(|within| home.join(within))).collect();
         let before = files(&folders).into_iter().collect();
         ClientHistory { folders, before }
     }

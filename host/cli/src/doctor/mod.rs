@@ -9,6 +9,7 @@ mod trial;
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use http::Request;
 use http_body_util::Full;
 use leafgate_admin::Status;
@@ -20,10 +21,9 @@ use tokio::runtime::Runtime;
 use self::history::ClientHistory;
 use self::trial::{DoctorTrial, TrialFolder};
 use crate::admin::AdminClient;
-use crate::client::{CLIENTS, KnownClient};
+use crate::client::{KnownClient, clients};
 use crate::exit::Exit;
 use crate::mode::unguarded;
-use crate::options::one_of;
 use crate::print::{Printer, Style};
 use crate::stop::Stop;
 use crate::{exchange, managed, runtime, settings, vscode};
@@ -63,8 +63,8 @@ impl ClientFinding {
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
     /// The client to try; without it, those that are installed
-    #[arg(value_parser = one_of(CLIENTS, |client| (client.name, client.title)))]
-    pub(crate) client: Option<KnownClient>,
+    #[arg(value_parser = PossibleValuesParser::new(clients().iter().map(|client| PossibleValue::new(client.name).help(client.title))))]
+    pub(crate) client: Option<String>,
 }
 
 pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Ex
     let mut findings = gates(&runtime)?;
     findings.extend(settings());
     let stop = runtime.block_on(async { Stop::on_signals() })?;
-    let is_asked = |client: &&KnownClient| args.client.is_none_or(|asked| asked.name == client.name);
-    for &known in CLIENTS.iter().filter(is_asked) {
+    let is_asked = |client: &&KnownClient| args.client.as_ref().is_none_or(|asked| asked == client.name);
+    for known in clients().iter().filter(is_asked) {
         findings.extend(client(known, args.client.is_some(), &runtime, &stop)?);
     }
     if args.client.is_none() {
@@ -217,7 +217,7 @@ fn editors() -> anyhow::Result<Option<ClientFinding>> {
 
 /// Tries a client.
 fn client(
-    known: KnownClient,
+    known: &KnownClient,
     was_named: bool,
     runtime: &Runtime,
     stop: &Stop,

@@ -29,7 +29,7 @@ pub(super) const SWITCHED_ON: [&str; 2] = ["enabled", "store.enabled"];
 const MOST: usize = 100;
 
 /// Returns the version of a client, if it is there.
-pub(super) fn version(client: KnownClient) -> Option<String> {
+pub(super) fn version(client: &KnownClient) -> Option<String> {
     let output = Command::new(client.name).arg("--version").stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Some(text.lines().next().unwrap_or_default().trim().trim_end_matches('.').to_owned())
@@ -64,14 +64,14 @@ impl TrialFolder {
     }
 
     /// Starts a client with `leafgate exec`.
-    pub(super) async fn run(&mut self, known: KnownClient, question: &str) -> anyhow::Result<DoctorTrial> {
+    pub(super) async fn run(&mut self, known: &KnownClient, question: &str) -> anyhow::Result<DoctorTrial> {
         let program = std::env::current_exe().context("this program cannot be found")?;
         let mut command = tokio::process::Command::new(program);
         command
             .args(["exec", "--policy", "default", "--upstream", "echo:"])
             .args(SWITCHED_ON.iter().flat_map(|key| ["--set".to_owned(), format!("{key}=true")]))
             .arg(known.name)
-            .args(known.once)
+            .args(&known.once)
             .arg(question)
             .env("LEAFGATE_DATA_DIR", &self.folder)
             .env("LEAFGATE_RUNTIME_DIR", self.folder.join("run"))
@@ -157,17 +157,7 @@ impl DoctorTrial {
 }
 
 /// Members that make up a prompt, which providers cache from its beginning.
-const PROMPT: [&str; 9] = [
-    "/instructions",
-    "/input",
-    "/messages",
-    "/system",
-    "/tools",
-    "/contents",
-    "/request/contents",
-    "/request/systemInstruction",
-    "/request/tools",
-];
+const PROMPT: &str = "instructions input messages system tools contents systemInstruction";
 
 /// What two runs are asked: what differs because of it is no fault of the client.
 pub(super) const QUESTIONS: [&str; 2] = ["Say hello to Ann.", "Say goodbye to Bob."];
@@ -206,7 +196,8 @@ fn leaves(body: &[u8]) -> Vec<(String, String)> {
 /// Returns whether a model reads what stands there: ids and metadata are the client's own.
 fn is_read(pointer: &str) -> bool {
     let is_own = pointer.ends_with("/id") || pointer.contains("metadata");
-    PROMPT.iter().any(|part| pointer.starts_with(part)) && !is_own
+    let part = pointer.trim_start_matches("/request").split('/').nth(1);
+    part.is_some_and(|part| PROMPT.split(' ').any(|known| known == part)) && !is_own
 }
 
 /// Returns whether a prompt has the line by which Claude Code's requests are billed.

@@ -3,24 +3,21 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use leafgate_config::Settings;
 use leafgate_detect::{KnownKey, KnownValue, NotKnown, named_values};
 use leafgate_folder::Stamp;
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::kept::AddedValues;
 use super::{files, values_of};
-use crate::home;
 use crate::table::Cell;
+use crate::{child, home};
 
 /// A longer file is no file of settings.
 const MOST_FILE: u64 = 1 << 20;
@@ -136,7 +133,9 @@ impl KnownSource {
     /// Runs the command; `None` where there is none.
     pub(super) fn read_command(&self, key: &KnownKey) -> anyhow::Result<Option<Vec<KnownValue>>> {
         let Some(command) = &self.command else { return Ok(None) };
-        let written = run(command).context("`known.command` gave no values")?;
+        // What it says on standard error its owner reads.
+        let written = child::within(COMMAND_TIME, MOST_FILE, child::shell(command).stdout(Stdio::piped()));
+        let written = written.context("`known.command` gave no values")?;
         let values = values_of(&written, false, key).context("a value of `known.command` cannot be used")?;
         Ok(Some(values))
     }
@@ -174,44 +173,4 @@ fn read_file(path: &Path, key: &KnownKey) -> anyhow::Result<ReadFile> {
     }
     let fate = FileFate::Read { values: known.len(), too_short, common };
     Ok(ReadFile { path: path.display().to_string(), fate, known })
-}
-
-/// Returns what a command writes. What it says on standard error its owner reads.
-fn run(command: &str) -> anyhow::Result<Zeroizing<String>> {
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-    let mut child = shell.spawn().context("it cannot be run")?;
-    let out = child.stdout.take().context("it has no output")?;
-    let (sender, written) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = Zeroizing::new(String::new());
-        let read = out.take(MOST_FILE + 1).read_to_string(&mut text);
-        let _ = sender.send(read.map(|_| text));
-    });
-    let Ok(text) = written.recv_timeout(COMMAND_TIME) else {
-        end(&mut child);
-        bail!("it was ended after {} seconds", COMMAND_TIME.as_secs());
-    };
-    let text = match text {
-        Ok(text) if text.len() as u64 <= MOST_FILE => text,
-        Ok(_) => {
-            end(&mut child);
-            bail!("it wrote more than {MOST_FILE} bytes");
-        }
-        Err(error) => {
-            end(&mut child);
-            return Err(error).context("its output is no text");
-        }
-    };
-    let status = child.wait()?;
-    ensure!(status.success(), "it ended with {status}");
-    Ok(text)
-}
-
-fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Where it has ended in this moment, there is nothing to end.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
 }

@@ -135,44 +135,15 @@ fn quoted(text: &str) -> String {
 }
 
 /// An agent of launchd.
+const AGENT: &str = include_str!("agent.plist");
+
 fn plist(program: &str, variables: &[(String, String)]) -> String {
     let mut environment = String::new();
     for (name, value) in variables {
         let _ = write!(environment, "\n\t\t<key>{}</key>\n\t\t<string>{}</string>", xml(name), xml(value));
     }
-    format!(
-        r#"<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- Written by `leafgate service install`; `leafgate service remove` removes it. -->
-<plist version="1.0">
-<dict>
-	<key>Label</key>
-	<string>{LABEL}</string>
-	<key>ProgramArguments</key>
-	<array>
-		<string>{program}</string>
-		<string>service</string>
-		<string>run</string>
-	</array>
-	<key>EnvironmentVariables</key>
-	<dict>{environment}
-	</dict>
-	<key>RunAtLoad</key>
-	<true/>
-	<key>KeepAlive</key>
-	<dict>
-		<key>SuccessfulExit</key>
-		<false/>
-	</dict>
-	<key>ProcessType</key>
-	<string>Background</string>
-	<key>Umask</key>
-	<integer>63</integer>
-</dict>
-</plist>
-"#,
-        program = xml(program)
-    )
+    // The variables last: what they hold is filled in nowhere.
+    AGENT.replace("@PROGRAM@", &xml(program)).replace("@ENVIRONMENT@", &environment)
 }
 
 /// Returns a text as XML has it.

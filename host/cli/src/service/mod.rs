@@ -14,6 +14,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use self::files::Manager;
+use crate::client::exec::{NO_PROXY, PROXIES};
 use crate::exit::Exit;
 use crate::print::Printer;
 use crate::standing::Standing;
@@ -138,29 +139,17 @@ fn stand(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
     serve::until_stopped(setup, &settings, false, ready, printer)
 }
 
-/// What a gate reads of the environment beside its settings.
-const READ: [&str; 13] = [
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-];
+/// What a gate reads of the environment beside its settings and the names of proxies.
+const READ: [&str; 5] =
+    ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// Returns the variables that the gate would read here, folders of its own made absolute.
 fn variables(all: impl Iterator<Item = (OsString, OsString)>) -> anyhow::Result<Vec<(String, String)>> {
     let mut variables = Vec::new();
     for (name, value) in all {
         let Ok(name) = name.into_string() else { continue };
-        if !name.starts_with("LEAFGATE_") && !READ.contains(&&*name) {
+        let mut read = READ.iter().chain(&PROXIES).chain(&NO_PROXY);
+        if !name.starts_with("LEAFGATE_") && !read.any(|known| *known == name) {
             continue;
         }
         let is_folder = name.starts_with("LEAFGATE_") && name.ends_with("_DIR");

@@ -9,8 +9,10 @@
 mod sockets;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use tokio::net::lookup_host;
+use tokio::task::JoinSet;
 
 /// How often connections are looked at. One request of a model takes longer.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -54,7 +56,13 @@ fn sent(program: &str, past: Connection) -> String {
 impl Watch {
     /// Watches a process until something has come by, and says what should have.
     pub(super) async fn run(&self, pid: u32, noticed: &mut Noticed, mut say: impl FnMut(&str)) {
-        let upstreams = self.addresses();
+        let mut upstreams = Vec::new();
+        // Names are looked up meanwhile.
+        let mut looked_up = JoinSet::new();
+        for upstream in self.upstreams.clone() {
+            looked_up
+                .spawn(async move { lookup_host(upstream).await.into_iter().flatten().collect::<Vec<_>>() });
+        }
         let mut clock = tokio::time::interval(OFTEN);
         loop {
             clock.tick().await;
@@ -63,7 +71,9 @@ impl Watch {
                 noticed.has_come = true;
                 return;
             }
-            let upstreams = upstreams.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            while let Some(found) = looked_up.try_join_next() {
+                upstreams.extend(found.unwrap_or_default());
+            }
             let Some(past) = self.past(&connections, &upstreams) else { continue };
             if noticed.past.is_none_or(|known| known.bytes < past.bytes)
                 && noticed.past.replace(past).is_none()
@@ -80,19 +90,6 @@ impl Watch {
     pub(super) fn told(&self, noticed: &Noticed) -> Option<String> {
         let past = noticed.past.filter(|_| !noticed.has_come)?;
         Some(format!("leafgate: WARNING: nothing came by the gate, and {}", sent(&self.program, past)))
-    }
-
-    /// Has the addresses of the upstreams looked up, and returns what will hold them.
-    fn addresses(&self) -> Arc<Mutex<Vec<SocketAddr>>> {
-        let addresses = Arc::new(Mutex::new(Vec::new()));
-        for upstream in self.upstreams.clone() {
-            let addresses = Arc::clone(&addresses);
-            tokio::spawn(async move {
-                let found: Vec<_> = tokio::net::lookup_host(upstream).await.into_iter().flatten().collect();
-                addresses.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
-            });
-        }
-        addresses
     }
 
     /// Returns the connection over which most was sent that should have come by.

@@ -6,7 +6,7 @@
 //! file and line. Who knows better says so with `--allow NAME`.
 
 mod arguments;
-pub(super) mod names;
+mod names;
 mod read;
 
 use std::collections::BTreeSet;
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
+pub(super) use self::names::{NameWords, RefusedSetting};
 pub(super) use self::read::Setting;
 use super::choice::leads;
 use super::known::{KnownClient, PlaceForm};
@@ -99,7 +100,7 @@ impl DetourSearch<'_> {
                 names::of_dot_env(&setting.name(), &setting.value, self.clients)
             }
             PlaceForm::Json | PlaceForm::Toml => names::of_setting(setting, client),
-            PlaceForm::OwnToml => names::of_own_setting(setting),
+            PlaceForm::OwnToml => names::of_own_setting(setting, client),
         })
     }
 

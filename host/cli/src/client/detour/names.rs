@@ -5,50 +5,49 @@
 //! both the name of a model's SDK and a word for an address. Of other settings those with a word
 //! for an address are refused, so that a new one is.
 
+use leafgate_glob::Glob;
+use serde::Deserialize;
+
 use super::read::Setting;
-use crate::client::known::{CLAUDE, CODEX, KnownClient};
+use crate::client::known::{CLAUDE, KnownClient, names};
 
-/// Variables that may stand in the settings of Claude Code. `*` stands for any letters; a name with
-/// a word for an address is never meant by one.
-const HARMLESS_VARIABLES: &str = "
-    ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_*MODEL* API_TIMEOUT_MS AWS_DEFAULT_REGION
-    AWS_PROFILE AWS_REGION BASH_*_MS BASH_MAX_OUTPUT_LENGTH CLAUDE_AUTOCOMPACT_*
-    CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR CLAUDE_CODE_*_MS CLAUDE_CODE_*_TOKENS
-    CLAUDE_CODE_AUTO_* CLAUDE_CODE_DISABLE_* CLAUDE_CODE_EFFORT_LEVEL CLAUDE_CODE_ENABLE_*
-    CLAUDE_CODE_EXPERIMENTAL_* CLAUDE_CODE_IDE_SKIP_AUTO_INSTALL CLAUDE_CODE_MAX_*
-    CLAUDE_CODE_OAUTH_TOKEN CLAUDE_CODE_SUBAGENT_MODEL CLAUDE_CODE_USE_POWERSHELL_TOOL COLORTERM
-    DISABLE_* ENABLE_* FORCE_AUTOUPDATE_PLUGINS FORCE_COLOR FORCE_PROMPT_CACHING_5M LANG LC_*
-    MAX_MCP_OUTPUT_TOKENS MAX_THINKING_TOKENS MCP_*TIMEOUT* NO_COLOR
-    SLASH_COMMAND_TOOL_CHAR_BUDGET TERM TZ USE_BUILTIN_RIPGREP";
+/// Words that names have in them, as `clients.toml` explains them.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(in crate::client) struct NameWords {
+    harmless: &'static str,
+    addresses: &'static str,
+    ends: &'static str,
+    copies: &'static str,
+    clouds: Vec<(&'static str, &'static str)>,
+    other_families: &'static str,
+    no_address: &'static str,
+}
 
-/// What names of addresses, or of what takes requests elsewhere, have in them.
-const ADDRESSES: &str = "endpoint proxy proxies socket gateway apibase baseurl relay";
+/// A setting that is refused, and why. What is left out may be anything.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::client) struct RefusedSetting {
+    /// The first name on the way to it.
+    first: &'static str,
+    /// The last one.
+    last: &'static str,
+    /// What it says.
+    value: &'static str,
+    /// What it may say.
+    unless: &'static str,
+    why: &'static str,
+}
 
-/// What a word of such a name may end with: other words have these letters in them, as `security`.
-const ENDS: &str = "url urls uri uris host hosts hostname";
-
-/// What names have in them of what takes copies of prompts elsewhere.
-const COPIES: &str = "otel telemetry";
-
-/// The clouds that a client can be told to use by a variable of its own.
-const CLOUDS: &[(&str, &str)] = &[
-    ("bedrock", "it asks Amazon Bedrock"),
-    ("mantle", "it asks Amazon Bedrock"),
-    ("anthropicaws", "it asks Amazon Web Services"),
-    ("vertex", "it asks Vertex AI"),
-    ("foundry", "it asks Microsoft Foundry"),
-    ("gateway", "it asks another gate"),
-];
-
-/// Names of models' SDKs and of gates before them, as variables begin with them.
-const OTHER_FAMILIES: &str = "
-    AZURE_OPENAI AZURE_AI AZURE_INFERENCE AWS_ENDPOINT_URL_BEDROCK BEDROCK CEREBRAS COHERE
-    CO_API DASHSCOPE DEEPSEEK FIREWORKS GROQ HELICONE HF_INFERENCE HUGGINGFACE LITELLM LLM
-    LM_STUDIO LMSTUDIO MISTRAL MOONSHOT NVIDIA_NIM OLLAMA OPENROUTER PERPLEXITY PORTKEY
-    REPLICATE TOGETHER VLLM XAI ZHIPU";
-
-/// Variables of these families that lead no request.
-const NO_ADDRESS: &str = "CLAUDE_CODE_IDE_HOST_OVERRIDE COPILOT_GH_HOST";
+impl RefusedSetting {
+    fn is(&self, Setting { path, value, .. }: &Setting) -> bool {
+        let fits = |pattern: &str, text: &str| pattern.is_empty() || Glob::new(pattern).matches(text);
+        fits(self.first, path.first().map_or("", String::as_str))
+            && fits(self.last, path.last().map_or("", String::as_str))
+            && fits(self.value, value)
+            && !lists(self.unless, value)
+    }
+}
 
 const BASE_URL: &str = "name the address with `--upstream URL`";
 const VARIABLE: &str = "not on the list of what leaves requests alone";
@@ -57,55 +56,31 @@ const ADDRESS: &str = "";
 /// Returns why a setting of a client is refused.
 pub(super) fn of_setting(setting: &Setting, client: &KnownClient) -> Option<&'static str> {
     let [first, below @ ..] = &setting.path[..] else { return None };
-    if *client == CLAUDE && first == "env" {
+    if client.name == CLAUDE && first == "env" {
         return of_settings_variable(below.first()?, &setting.value);
     }
     if !is_set(&setting.value) {
         return None;
     }
-    let leads = setting.path.iter().any(|name| is_address(name) || has(name, COPIES))
+    let leads = setting.path.iter().any(|name| is_address(name) || has(name, names().copies))
         && !lists(client.leads_nowhere, first);
-    (client.refuses)(setting).or(leads.then_some(ADDRESS))
-}
-
-/// What Claude Code is told by a word.
-pub(in crate::client) fn of_claude(setting: &Setting) -> Option<&'static str> {
-    match setting.path[0].as_str() {
-        "autoUploadSessions" => Some("it copies sessions to claude.ai"),
-        "forceLoginMethod" if setting.value == "gateway" => Some("it asks another gate"),
-        "policyHelper" => Some("a program that makes settings which nobody has seen"),
-        _ => None,
-    }
-}
-
-/// The provider of Codex, by whatever profile.
-pub(in crate::client) fn of_codex(setting: &Setting) -> Option<&'static str> {
-    let first = &setting.path[0];
-    (first.contains("provider") || first.starts_with("profile")).then_some(ADDRESS)
-}
-
-/// The login of Gemini CLI.
-pub(in crate::client) fn of_gemini(setting: &Setting) -> Option<&'static str> {
-    const KNOWN: &str = "gemini-api-key oauth-personal cloud-shell";
-    let is_chosen = setting.path.last().is_some_and(|name| lists("selectedType selectedAuthType", name));
-    (is_chosen && !lists(KNOWN, &setting.value)).then_some("it asks Vertex AI, or a gate of its own")
+    let refused = client.refuses.iter().find(|refused| refused.is(setting));
+    refused.map(|refused| refused.why).or(leads.then_some(ADDRESS))
 }
 
 /// Returns why a setting of the user's own Codex is refused: its provider is replaced by the gate.
-pub(super) fn of_own_setting(setting: &Setting) -> Option<&'static str> {
-    const REPLACED: &str =
-        "chatgpt_base_url model_provider model_providers openai_base_url oss_provider profile profiles";
+pub(super) fn of_own_setting(setting: &Setting, client: &KnownClient) -> Option<&'static str> {
     let first = setting.path.first()?;
-    if lists(REPLACED, first) { None } else { of_setting(setting, &CODEX) }
+    if lists(client.replaced, first) { None } else { of_setting(setting, client) }
 }
 
 /// Returns why a variable may not stand in a client's settings.
 fn of_settings_variable(name: &str, value: &str) -> Option<&'static str> {
     let is_meant = |pattern: &str| match pattern.contains('*') {
-        true => !is_address(name) && !has(name, COPIES) && matches(pattern, name),
+        true => !is_address(name) && !has(name, names().copies) && Glob::new(pattern).matches(name),
         false => pattern == name,
     };
-    if HARMLESS_VARIABLES.split_whitespace().any(is_meant) {
+    if names().harmless.split_whitespace().any(is_meant) {
         return None;
     }
     let cloud = cloud(name);
@@ -117,7 +92,7 @@ fn of_settings_variable(name: &str, value: &str) -> Option<&'static str> {
 
 /// Returns why a variable of the environment is refused.
 pub(super) fn of_variable(name: &str, value: &str, clients: &[KnownClient]) -> Option<&'static str> {
-    if !is_set(value) || lists(NO_ADDRESS, name) || !is_of_family(name, clients) {
+    if !is_set(value) || lists(names().no_address, name) || !is_of_family(name, clients) {
         return None;
     }
     let leads = is_address(name) || name.ends_with("_RESOURCE");
@@ -133,7 +108,7 @@ pub(super) fn of_dot_env(name: &str, value: &str, clients: &[KnownClient]) -> Op
 
 fn is_of_family(name: &str, clients: &[KnownClient]) -> bool {
     let own = clients.iter().flat_map(|client| client.families.split(' '));
-    let others = OTHER_FAMILIES.split_whitespace().filter(|_| clients.len() > 1);
+    let others = names().other_families.split_whitespace().filter(|_| clients.len() > 1);
     let bare = name.trim_start_matches('_');
     own.chain(others)
         .any(|family| bare.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
@@ -142,7 +117,7 @@ fn is_of_family(name: &str, clients: &[KnownClient]) -> bool {
 /// Returns what is asked if this variable is on.
 fn cloud(name: &str) -> Option<&'static str> {
     let name = letters(name);
-    let named = CLOUDS.iter().find(|(cloud, _)| name.contains(cloud));
+    let named = names().clouds.iter().find(|(cloud, _)| name.contains(cloud));
     named.filter(|_| name.contains("use")).map(|(_, asked)| *asked)
 }
 
@@ -155,8 +130,8 @@ fn is_address(name: &str) -> bool {
         words.extend(is_hump.then_some(' '));
         words.push(if c.is_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
     }
-    let ends = |word: &str| ENDS.split(' ').any(|end| word.ends_with(end));
-    has(name, ADDRESSES) || words.split_whitespace().any(ends)
+    let ends = |word: &str| names().ends.split(' ').any(|end| word.ends_with(end));
+    has(name, names().addresses) || words.split_whitespace().any(ends)
 }
 
 fn has(name: &str, words: &str) -> bool {
@@ -178,22 +153,10 @@ fn is_set(value: &str) -> bool {
     !matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off" | "null")
 }
 
-/// Returns whether a name is one that a pattern stands for.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let last = parts.next_back().unwrap_or_default();
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::known::{CLIENTS, COPILOT_CLI, GEMINI_CLI};
+    use crate::client::known::{CODEX, client, clients};
 
     #[test]
     fn a_variable_of_settings_is_refused_unless_it_is_listed() {
@@ -248,7 +211,7 @@ mod tests {
             "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL",
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
         ] {
-            assert!(of_variable(name, "x", CLIENTS).is_some(), "{name}");
+            assert!(of_variable(name, "x", clients()).is_some(), "{name}");
         }
         for name in [
             "DATABASE_URL",
@@ -259,20 +222,24 @@ mod tests {
             "COPILOT_GH_HOST",
             "GEMINI_TELEMETRY_ENABLED",
         ] {
-            assert_eq!(of_variable(name, "x", CLIENTS), None, "{name}");
+            assert_eq!(of_variable(name, "x", clients()), None, "{name}");
         }
-        assert_eq!(of_variable("OLLAMA_HOST", "x", &[CLAUDE]), None, "it does not read this");
-        assert_eq!(of_variable("AZURE_OPENAI_ENDPOINT", "", CLIENTS), None);
-        assert!(of_dot_env("https_proxy", "x", &[GEMINI_CLI]).is_some());
+        assert_eq!(
+            of_variable("OLLAMA_HOST", "x", std::slice::from_ref(client(CLAUDE).unwrap())),
+            None,
+            "it does not read this"
+        );
+        assert_eq!(of_variable("AZURE_OPENAI_ENDPOINT", "", clients()), None);
+        assert!(of_dot_env("https_proxy", "x", std::slice::from_ref(client("gemini").unwrap())).is_some());
     }
 
     #[test]
     fn settings_of_every_day_are_not_refused() {
-        let refused = |client, name: &str, value: &str| {
+        let refused = |of: &str, name: &str, value: &str| {
             let path = name.split('.').map(str::to_owned).collect();
-            of_setting(&Setting { path, value: value.to_owned(), line: 1 }, &client).is_some()
+            of_setting(&Setting { path, value: value.to_owned(), line: 1 }, client(of).unwrap()).is_some()
         };
-        for (client, names) in [
+        for (of, names) in [
             (CLAUDE, "model permissions.allow hooks.Stop.hooks.command statusLine.command apiKeyHelper"),
             (
                 CLAUDE,
@@ -280,34 +247,28 @@ mod tests {
             ),
             (CODEX, "model approval_policy sandbox_mode mcp_servers.x.url features.network_proxy tui.theme"),
             (CODEX, "model_reasoning_effort projects./x.trust_level shell_environment_policy.set.A_URL"),
-            (COPILOT_CLI, "model theme trusted_folders allowedUrls mcpServers.x.url"),
+            ("copilot", "model theme trusted_folders allowedUrls mcpServers.x.url"),
             (
-                GEMINI_CLI,
+                "gemini",
                 "security.folderTrust.enabled general.vimMode mcpServers.x.httpUrl ui.theme model.name",
             ),
         ] {
             for name in names.split_whitespace() {
-                assert!(!refused(client, name, "true"), "{name}");
+                assert!(!refused(of, name, "true"), "{name}");
             }
         }
-        for (client, names) in [
+        for (of, names) in [
             (CLAUDE, "hooks.Stop.hooks.url proxyAuthHelper autoUploadSessions otelHeadersHelper newBaseUrl"),
             (CODEX, "model_provider model_providers.x.name openai_base_url profiles.x.model otel.exporter"),
             (CODEX, "chatgpt_base_url experimental_realtime_ws_base_url oss_provider"),
-            (COPILOT_CLI, "proxy hooks.x.url"),
-            (GEMINI_CLI, "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost"),
+            ("copilot", "proxy hooks.x.url"),
+            ("gemini", "telemetry.otlpEndpoint experimental.gemmaModelRouter.classifier.host HTTPHost"),
         ] {
             for name in names.split_whitespace() {
-                assert!(refused(client, name, "x"), "{name}");
+                assert!(refused(of, name, "x"), "{name}");
             }
         }
-        assert!(refused(GEMINI_CLI, "security.auth.selectedType", "$TYPE"));
-        assert!(!refused(GEMINI_CLI, "security.auth.selectedType", "oauth-personal"));
-    }
-
-    #[test]
-    fn a_pattern_stands_for_whole_names() {
-        assert!(matches("A_*B*", "A_xBy") && matches("A_*B*", "A_B") && matches("A_*_MS", "A_1_MS"));
-        assert!(!matches("A_*B*", "A_x") && !matches("A_*_MS", "A_MS") && !matches("A_*", "xA_1"));
+        assert!(refused("gemini", "security.auth.selectedType", "$TYPE"));
+        assert!(!refused("gemini", "security.auth.selectedType", "oauth-personal"));
     }
 }
