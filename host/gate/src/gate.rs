@@ -24,7 +24,6 @@ use crate::exchange::Exchange;
 use crate::flow::Delivered;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
-use crate::request_event::RequestEvent;
 use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
@@ -225,7 +224,7 @@ impl Shared {
                 if let Some(left) = left {
                     body::drain(left, self.bounds()).await;
                 }
-                progress.tell(RequestEvent::Refused(&refusal));
+                progress.refused(&refusal);
                 dialect::refused(refusal, api)
             }
         };

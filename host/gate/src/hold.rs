@@ -15,7 +15,6 @@ use crate::exchange::Exchange;
 use crate::flow::Delivered;
 use crate::pending::Decision;
 use crate::recording::recorded_edits;
-use crate::request_event::RequestEvent;
 use crate::stages::{HeldRequest, Passed};
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
@@ -47,7 +46,7 @@ impl Exchange {
         let (api, every) = (held.api, self.limits.keepalive);
         let answer = async move {
             let answer = self.answer_begun(held).await;
-            answer.inspect_err(|refusal| self.progress.tell(RequestEvent::Refused(refusal)))
+            answer.inspect_err(|refusal| self.progress.refused(refusal))
         };
         begun::begin(answer, api, every)
     }

@@ -63,7 +63,6 @@ mod plugins;
 mod quiet;
 mod reach;
 mod recording;
-mod request_event;
 mod restore;
 mod route;
 mod routed;

@@ -137,7 +137,7 @@ impl Shadow {
     /// A generation serves. Under the lock, so that of two the newer one does.
     fn serve(&self, mut trial: MutexGuard<'_, Option<PolicyTrial>>, policy: Arc<Policy>) {
         *trial = None;
-        self.counters.policy_loaded(&policy);
+        self.counters.counted().rules.loaded(policy.rules().map(AsRef::as_ref));
         let status = self.serving.loaded(policy);
         drop(trial);
         self.publish(status);

@@ -126,7 +126,10 @@ impl Shared {
     pub(crate) fn status(&self) -> Status {
         let (active, follow) = self.turns.active();
         let mut policy = self.policy.status();
-        policy.warnings.extend(self.counters.quiet());
+        let counted = self.counters.counted();
+        policy.warnings.extend(counted.rules.quiet());
+        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules.counts());
+        drop(counted);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
@@ -138,9 +141,9 @@ impl Shared {
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),
-            requests: self.counters.read(),
-            statuses: self.counters.statuses(),
-            rules: self.counters.rules(),
+            requests,
+            statuses,
+            rules,
             mode: Some(self.turns.mode()),
             active,
             follow,

@@ -346,7 +346,7 @@ impl Turns {
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
                         // It was decided before it was a turn.
-                        self.counters.cancelled();
+                        self.counters.counted().requests.cancelled += 1;
                     }
                     let over = turn.and_then(|turn| state.desk.summary(turn).ok());
                     let holds = over.map_or_else(Vec::new, |over| over.holds);
@@ -376,8 +376,8 @@ impl Turns {
         let Some(generation) = state.told.get(&turn).cloned() else { return };
         let over = line.state.is_over();
         match line.state {
-            _ if began => self.counters.paused(),
-            TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
+            _ if began => self.counters.counted().requests.paused += 1,
+            TurnState::Cancelled | TurnState::TimedOut => self.counters.counted().requests.cancelled += 1,
             _ => {}
         }
         if over {
