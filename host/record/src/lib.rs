@@ -20,7 +20,7 @@ use leafgate_answer::{Api as AnswerApi, Delta, Summary};
 use leafgate_desk::{Destination, Digest};
 use leafgate_policy::Policy;
 use leafgate_words::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 /// Where the paths of named upstreams begin.
@@ -176,7 +176,7 @@ pub struct RecordedApproval {
 }
 
 /// A change of a request, without the values. What is told of it in a log has its path masked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedEdit {
     /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `release`, `reset`.
     pub kind: Cow<'static, str>,

@@ -1,7 +1,7 @@
 //! One request, and what differs between two.
 
 use leafgate_review::rows::Row;
-use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView, WholeRequest};
+use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView};
 use serde::Serialize;
 
 use super::list::{outcome, short};
@@ -16,7 +16,7 @@ pub(super) fn show(log: &Log, args: &ShowRequestArgs, printer: &mut Printer) -> 
         printer.text(Style::Plain, &String::from_utf8_lossy(&request.body.0))?;
         return Ok(Exit::Done);
     }
-    printer.show(&WholeRequest::of(&request), |_, printer| print(&request, printer))
+    printer.show(&request, print)
 }
 
 fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {

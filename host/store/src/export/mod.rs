@@ -6,10 +6,8 @@ use std::io::Write;
 
 use bytes::Bytes;
 use leafgate_adapt::{TurnMessage, further_ids};
-use leafgate_record::{RecordedEdit, chosen_upstream};
+use leafgate_record::chosen_upstream;
 use leafgate_tree::{Document, Limits};
-use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -17,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::keys::StoreKeys;
 use crate::lists::{Filter, RequestLine};
 use crate::live::SavedCall;
-use crate::log::{AnswerView, Log, LogError, RequestView};
+use crate::log::{Log, LogError, RequestView};
 use crate::receipt;
 
 mod chat;
@@ -45,38 +43,6 @@ leafgate_words::words! {
     pub fn label = 1;
 }
 
-/// A request with all that is known of it, as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WholeRequest<'a> {
-    #[serde(flatten)]
-    line: &'a RequestLine,
-    operations: &'a [RecordedEdit],
-    reply: &'a Option<AnswerView>,
-    /// As JSON where it is some, else as text.
-    body: ExportBody<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ExportBody<'a> {
-    Json(&'a RawValue),
-    Text(std::borrow::Cow<'a, str>),
-}
-
-impl<'a> WholeRequest<'a> {
-    /// Returns all that a log has of a request.
-    #[must_use]
-    pub fn of(request: &'a RequestView) -> Self {
-        let RequestView { line, edits, body, answer } = request;
-        let body = match serde_json::from_slice(&body.0) {
-            Ok(json) => ExportBody::Json(json),
-            Err(_) => ExportBody::Text(String::from_utf8_lossy(&body.0)),
-        };
-        WholeRequest { line, operations: edits, reply: answer, body }
-    }
-}
-
 impl Log {
     /// Writes requests in a form, the oldest first, and gives how many.
     ///
@@ -90,8 +56,7 @@ impl Log {
     ) -> Result<usize, LogError> {
         match format {
             ExportFormat::Jsonl => self.each(filter, |request| {
-                serde_json::to_writer(&mut *out, &WholeRequest::of(&request))
-                    .map_err(std::io::Error::from)?;
+                serde_json::to_writer(&mut *out, &request).map_err(std::io::Error::from)?;
                 Ok(out.write_all(b"\n")?)
             }),
             ExportFormat::Har => {
