@@ -6,8 +6,8 @@ use std::path::Path;
 use leafgate_record::RecordedEdit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, params};
-use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,6 +16,7 @@ use crate::lists::{RequestLine, listed};
 use crate::live::SavedCall;
 use crate::pieces::read_ids;
 use crate::schema::{self, FILE, OPENING};
+use crate::tokens::{JsonToken, JsonTokenKind, JsonTokens};
 
 /// A piece is no larger when it is read: a body has that bound.
 const MOST: usize = 64 << 20;
@@ -68,6 +69,42 @@ pub struct AnswerView {
     pub calls: Vec<SavedCall>,
     /// What the upstream says went wrong.
     pub failure: Option<String>,
+}
+
+impl BodyView {
+    /// Returns JSON over several lines, spelled as it is; what is none, unchanged.
+    #[must_use]
+    pub fn pretty(&self) -> String {
+        if serde_json::from_slice::<IgnoredAny>(&self.0).is_err() {
+            return String::from_utf8_lossy(&self.0).into_owned();
+        }
+        let (mut out, mut depth, mut is_begun) =
+            (String::with_capacity(self.0.len() * 5 / 4), 0_usize, false);
+        let line = |out: &mut String, depth| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        };
+        for JsonToken { text, kind, .. } in JsonTokens::new(&self.0) {
+            let is_end = matches!(kind, JsonTokenKind::Sign(b'}' | b']'));
+            if matches!(kind, JsonTokenKind::Sign(sign) if sign.is_ascii_whitespace()) {
+                continue;
+            }
+            depth -= usize::from(is_end);
+            // What was just begun and ends at once stays in one line.
+            if is_begun != is_end {
+                line(&mut out, depth);
+            }
+            is_begun = matches!(kind, JsonTokenKind::Sign(b'{' | b'['));
+            depth += usize::from(is_begun);
+            out.push_str(&String::from_utf8_lossy(text));
+            match kind {
+                JsonTokenKind::Sign(b',') => line(&mut out, depth),
+                JsonTokenKind::Sign(b':') => out.push(' '),
+                JsonTokenKind::Sign(_) | JsonTokenKind::String | JsonTokenKind::Scalar => {}
+            }
+        }
+        out
+    }
 }
 
 impl Serialize for BodyView {
@@ -250,4 +287,19 @@ pub(crate) fn read_row<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T
     // Why it does not fit would quote it.
     T::deserialize(MapDeserializer::<_, serde_json::Error>::new(columns.into_iter()))
         .map_err(|_| rusqlite::Error::InvalidQuery)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_shown_over_several_lines_as_it_is_spelled() {
+        let json = r#"{"b":[1.50,{}, [] ],"a":"\"{,\\","c":{"d":null}}"#;
+        assert_eq!(
+            BodyView(json.into()).pretty(),
+            "{\n  \"b\": [\n    1.50,\n    {},\n    []\n  ],\n  \"a\": \"\\\"{,\\\\\",\n  \"c\": {\n    \"d\": null\n  }\n}"
+        );
+        assert_eq!(BodyView(b"{no json".to_vec()).pretty(), "{no json");
+    }
 }
