@@ -2,7 +2,7 @@
 //!
 //! What is written is what the log has: findings masked, tokens not restored, no headers.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use bytes::Bytes;
 use leafgate_adapt::{TurnMessage, further_ids};
@@ -44,7 +44,8 @@ leafgate_words::words! {
 }
 
 impl Log {
-    /// Writes requests in a form, the oldest first, and gives how many.
+    /// Writes requests in a form, the oldest first, and gives how many. Each stretch that `write` takes is text of JSON whose
+    /// strings are whole.
     ///
     /// # Errors
     /// When the log cannot be read, or the file not written.
@@ -52,26 +53,27 @@ impl Log {
         &self,
         filter: &Filter,
         format: ExportFormat,
-        out: &mut impl Write,
+        mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> Result<usize, LogError> {
         match format {
             ExportFormat::Jsonl => self.each(filter, |request| {
-                serde_json::to_writer(&mut *out, &request).map_err(std::io::Error::from)?;
-                Ok(out.write_all(b"\n")?)
+                let line = serde_json::to_string(&request).map_err(io::Error::from)?;
+                // A client may have spelled its body over several lines. No line ends within a string.
+                Ok(write(&(line.replace(['\r', '\n'], " ") + "\n"))?)
             }),
             ExportFormat::Har => {
                 let creator = json!({ "name": "leafgate", "version": env!("CARGO_PKG_VERSION") });
-                write!(out, "{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"entries\":[")?;
+                write(&format!("{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"entries\":["))?;
                 let mut first = true;
                 let count = self.each(filter, |request| {
                     let comma = if std::mem::take(&mut first) { "" } else { "," };
-                    Ok(write!(out, "{comma}\n{}", har_entry(&request))?)
+                    Ok(write(&format!("{comma}\n{}", har_entry(&request)))?)
                 })?;
-                writeln!(out, "\n]}}}}")?;
+                write("\n]}}\n")?;
                 Ok(count)
             }
-            ExportFormat::Replay => self.questions(filter, out, replay::add, replay::json),
-            ExportFormat::Chat => self.questions(filter, out, chat::add, chat::json),
+            ExportFormat::Replay => self.questions(filter, write, replay::add, replay::json),
+            ExportFormat::Chat => self.questions(filter, write, chat::add, chat::json),
         }
     }
 
@@ -79,7 +81,7 @@ impl Log {
     fn questions(
         &self,
         filter: &Filter,
-        out: &mut impl Write,
+        mut write: impl FnMut(&str) -> io::Result<()>,
         add: fn(&mut Questions, &RequestView),
         json: fn(Questions) -> Value,
     ) -> Result<usize, LogError> {
@@ -88,7 +90,7 @@ impl Log {
             add(&mut questions, &request);
             Ok(())
         })?;
-        writeln!(out, "{:#}", json(questions))?;
+        write(&format!("{:#}\n", json(questions)))?;
         Ok(count)
     }
 
