@@ -60,7 +60,6 @@ mod path;
 mod pending;
 mod plain;
 mod plugins;
-mod quiet;
 mod reach;
 mod recording;
 mod restore;

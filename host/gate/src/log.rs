@@ -182,9 +182,6 @@ impl RequestProgress {
         let mut marks = lock(&self.marks);
         let (before, spent) = marks.judged.take().unzip();
         let all = took + spent.unwrap_or_default();
-        if before.is_none() {
-            self.counters.counted().rules.judged();
-        }
         // What was told where it was judged before, at another upstream, is not told again.
         let new = before.as_ref().map(|before| tally.beyond(before));
         self.counters.rules_ran(new.as_ref().unwrap_or(&tally), is_timed.then_some(all));

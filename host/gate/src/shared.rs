@@ -92,7 +92,6 @@ impl Shared {
             policy: Arc::new(Shadow::new(
                 ServingPolicy::new(config.policy_source, policy),
                 Arc::clone(&hub),
-                Arc::clone(&counters),
                 config.trial,
             )),
             enabled: config.enabled,
@@ -125,10 +124,9 @@ impl Shared {
 
     pub(crate) fn status(&self) -> Status {
         let (active, follow) = self.turns.active();
-        let mut policy = self.policy.status();
+        let policy = self.policy.status();
         let counted = self.counters.counted();
-        policy.warnings.extend(counted.rules.quiet());
-        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules.counts());
+        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules());
         drop(counted);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),

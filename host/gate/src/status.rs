@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use http::StatusCode;
-use leafgate_admin::{Counts, StatusCount};
+use leafgate_admin::{Counts, RuleCount, StatusCount};
 
 use crate::lock::lock;
 use crate::metrics::Metrics;
-use crate::quiet::RuleMatches;
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
@@ -27,8 +26,12 @@ pub(crate) struct RequestCounts {
     /// Requests by how they ended.
     pub(crate) requests: Counts,
     by_status: BTreeMap<u16, u64>,
-    pub(crate) rules: RuleMatches,
+    /// Requests, and answers to them, by the rules that matched.
+    by_rule: BTreeMap<String, u64>,
 }
+
+/// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
+const MOST_RULES: usize = 10_000;
 
 /// A request in flight, until it is dropped.
 #[derive(Debug)]
@@ -60,7 +63,11 @@ impl Counters {
     /// Rules matched a request or its answer, or could not run to their end. `took` is how long a request took.
     pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
         let mut counted = self.counted();
-        counted.rules.matched(&tally.rules);
+        for rule in &tally.rules {
+            if counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule) {
+                *counted.by_rule.entry(rule.clone()).or_default() += 1;
+            }
+        }
         counted.requests.faults += tally.errors.len() as u64;
         counted.requests.files_read += tally.files_read as u64;
         counted.requests.unread += tally.unread as u64;
@@ -73,6 +80,11 @@ impl RequestCounts {
     /// Returns the upstreams' answers by their status.
     pub(crate) fn statuses(&self) -> Vec<StatusCount> {
         self.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
+    }
+
+    /// Returns the rules that matched.
+    pub(crate) fn rules(&self) -> Vec<RuleCount> {
+        self.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
     }
 
     pub(crate) fn answered(&mut self, status: StatusCode) {
