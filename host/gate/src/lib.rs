@@ -82,6 +82,7 @@ mod team;
 mod teams;
 mod upstream;
 mod upstreams;
+mod watched;
 
 pub use admin::{AdminToken, AdminTokenError};
 pub use asked::{AskedPath, AskedPathError, recorded_format};

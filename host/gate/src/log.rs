@@ -5,15 +5,12 @@
 //! stands there as its number.
 
 use std::fmt::{self, Write as _};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use http_body::{Body, Frame, SizeHint};
 use leafgate_policy::Policy;
 use leafgate_record::{AnswerOutcome, RecordId, Recorded, RecordedApproval, RecordedEdit};
 
@@ -21,7 +18,8 @@ use crate::lock::lock;
 use crate::recording::{ABANDONED, Recording, ToldRequest};
 use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
-use leafgate_http::content::{self, Content, ContentError};
+use crate::watched::{BodyWatch, WatchedBody};
+use leafgate_http::content::Content;
 use leafgate_http::headers::list;
 use leafgate_http::refusal::{Code, Refusal};
 
@@ -62,7 +60,7 @@ pub(crate) struct RequestLog {
     status: Option<StatusCode>,
     progress: Arc<RequestProgress>,
     answered: usize,
-    complete: bool,
+    complete: Option<bool>,
     /// Until it is logged.
     _in_flight: InFlight,
 }
@@ -285,7 +283,7 @@ impl RequestLog {
             status: None,
             progress: Arc::new(RequestProgress::new(counters)),
             answered: 0,
-            complete: false,
+            complete: None,
             _in_flight: counters.in_flight(),
         }
     }
@@ -298,8 +296,17 @@ impl RequestLog {
     /// Follows the answer to its end.
     pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
         self.status = Some(status);
-        self.complete = body.is_end_stream();
-        content::stream(CountedBody { body, request_log: self })
+        WatchedBody::content(body, self)
+    }
+}
+
+impl BodyWatch for RequestLog {
+    fn take(&mut self, data: &Bytes) {
+        self.answered += data.len();
+    }
+
+    fn end(&mut self, complete: bool) {
+        self.complete.get_or_insert(complete);
     }
 }
 
@@ -333,7 +340,7 @@ impl Drop for RequestLog {
             answer_rules = marks.ruled.as_ref().map(|(_, rules)| rules.as_str()),
             bytes_sent = marks.sent,
             bytes_answered = self.answered,
-            complete = self.complete,
+            complete = self.complete == Some(true),
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         );
     }
@@ -358,43 +365,6 @@ impl fmt::Display for Visible<'_> {
             ' '..='~' => f.write_char(character),
             _ => write!(f, "{}", character.escape_unicode()),
         })
-    }
-}
-
-/// A body whose bytes are counted.
-struct CountedBody {
-    body: Content,
-    request_log: RequestLog,
-}
-
-impl Body for CountedBody {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
-        let is_last = match &frame {
-            Some(Ok(frame)) => {
-                self.request_log.answered += frame.data_ref().map_or(0, Bytes::len);
-                // Nobody polls behind them.
-                frame.is_trailers()
-            }
-            Some(Err(_)) => return Poll::Ready(frame),
-            None => true,
-        };
-        self.request_log.complete = is_last || self.body.is_end_stream();
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
