@@ -1,15 +1,12 @@
 //! Masks the findings of the built-in detectors in shown text: in keys of paths, in labels, and in
 //! text that no rule redacted.
 
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use leafgate_detect::{Engine, Input, KnownValues, replaced};
 use leafgate_tree::display_mask;
 
-static ENGINE: LazyLock<Engine> =
-    LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
-
-/// The same with the values that are known, once they were read.
+/// The built-in detectors with the values that are known, once they were read.
 static KNOWING: OnceLock<Engine> = OnceLock::new();
 
 /// Has the values masked too that a command's policy knows.
@@ -26,6 +23,6 @@ pub(crate) fn masked(text: &str) -> String {
 
 /// Returns the value of a key, masked like [`masked`]: some secrets are known by their key alone.
 pub(crate) fn masked_beside(key: &str, text: &str) -> String {
-    let findings = KNOWING.get().unwrap_or(&*ENGINE).scan(&Input::new(text).with_key(key));
+    let findings = KNOWING.get().unwrap_or(Engine::built_in()).scan(&Input::new(text).with_key(key));
     replaced(text, findings, display_mask).into_owned()
 }

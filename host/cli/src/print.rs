@@ -169,7 +169,7 @@ pub(crate) fn may_colour(out: &impl IsTerminal) -> bool {
 
 /// Escapes the characters of JSON strings that the printer would not show as they are. Outside
 /// strings JSON has only newlines of that kind.
-fn ascii_escapes(json: &str) -> Cow<'_, str> {
+pub(crate) fn ascii_escapes(json: &str) -> Cow<'_, str> {
     if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
         return Cow::Borrowed(json);
     }
@@ -192,42 +192,6 @@ fn ascii_escapes(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Writes JSON of others on, with the characters escaped that [`Printer::json`] escapes.
-pub(crate) struct JsonOut<W: Write> {
-    out: W,
-    /// The line so far.
-    line: Vec<u8>,
-}
-
-impl<W: Write> JsonOut<W> {
-    pub(crate) fn new(out: W) -> Self {
-        JsonOut { out, line: Vec::new() }
-    }
-
-    fn pass_on(&mut self) -> io::Result<()> {
-        let text = String::from_utf8(std::mem::take(&mut self.line)).map_err(io::Error::other)?;
-        self.out.write_all(ascii_escapes(&text).as_bytes())
-    }
-}
-
-impl<W: Write> Write for JsonOut<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let ends = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        self.line.extend_from_slice(&bytes[..ends]);
-        if ends > 0 {
-            self.pass_on()?;
-        }
-        self.line.extend_from_slice(&bytes[ends..]);
-        Ok(bytes.len())
-    }
-
-    /// Ends what has no end of line.
-    fn flush(&mut self) -> io::Result<()> {
-        self.pass_on()?;
-        self.out.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,11 +203,5 @@ mod tests {
         let escaped = ascii_escapes(&text);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
         assert!(escaped.is_ascii(), "{escaped}");
-        // The same where others write it, in parts.
-        let mut out = Vec::new();
-        let mut writer = JsonOut::new(&mut out);
-        format!("{text}\n{text}").as_bytes().chunks(3).for_each(|part| writer.write_all(part).unwrap());
-        writer.flush().unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), format!("{escaped}\n{escaped}"));
     }
 }

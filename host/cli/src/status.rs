@@ -6,6 +6,7 @@ use leafgate_admin::shown_url;
 use leafgate_admin::{
     Answers, ApiError, PluginStatus, QuarantineStatus, Ruled, RuntimeFile, Status, StoreStatus,
 };
+use leafgate_record::AnswerOutcome;
 use serde::Serialize;
 
 use crate::admin::AdminClient;
@@ -253,21 +254,9 @@ fn answers(answers: Answers) -> String {
 }
 
 /// Returns what rules and people made of answers; `None` where no rule matched in one.
-fn ruled(ruled: Ruled) -> Option<String> {
-    let Ruled { passed, changed, held, approved, edited, partly_refused, refused, abandoned, blocked } =
-        ruled;
-    let counts = [
-        (passed, "passed"),
-        (changed, "changed"),
-        (held, "held for a person"),
-        (approved, "approved"),
-        (edited, "edited"),
-        (partly_refused, "partly refused"),
-        (refused, "refused"),
-        (abandoned, "left by their clients while a person was asked"),
-        (blocked, "blocked"),
-    ];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let said: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+fn ruled(mut ruled: Ruled) -> Option<String> {
+    let counts = AnswerOutcome::ALL.iter().map(|outcome| (*outcome.count(&mut ruled), outcome.label()));
+    let said: Vec<_> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     (!said.is_empty()).then(|| format!("answers: {}", said.join(", ")))
 }

@@ -150,7 +150,7 @@ impl TreeView<'_> {
             pointer: self.masked("", &self.draft.pointer(leaf.id())),
             kind: leaf.kind().name(),
             value_type: leaf.value_type().name(),
-            access: access(leaf.access()),
+            access: leaf.access().name(),
             length: leaf.text().expose().chars().count(),
             preview: self.preview(leaf),
         }
@@ -170,15 +170,6 @@ impl TreeView<'_> {
 
     fn masked(&self, key: &str, text: &str) -> String {
         if self.masks { masking::masked_beside(key, text) } else { text.to_owned() }
-    }
-}
-
-fn access(access: Access) -> &'static str {
-    match access {
-        Access::Open => "open",
-        Access::Protected => "protected",
-        Access::Frozen => "frozen",
-        Access::Opaque => "opaque",
     }
 }
 

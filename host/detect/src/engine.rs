@@ -1,6 +1,6 @@
 //! The engine: the detectors in use, compiled once and asked for every text.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::checks::Check;
 use crate::finding::Finding;
@@ -42,6 +42,14 @@ impl Engine {
     /// (`pii/email`), in any order.
     pub fn new<S: AsRef<str>>(selectors: &[S]) -> Result<Self, UnknownDetector> {
         Self::with_known(selectors, None)
+    }
+
+    /// Returns the packs that mask what programs show and keep, compiled once for a process.
+    #[must_use]
+    pub fn built_in() -> &'static Engine {
+        static ENGINE: LazyLock<Engine> =
+            LazyLock::new(|| Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names"));
+        &ENGINE
     }
 
     /// The same, and where `secrets/known` is among the detectors, it finds these values.

@@ -3,19 +3,17 @@
 //! Whoever decides about an answer, or restores in it, reads it and tells. One that nobody reads is read for the recorder
 //! alone, while the upstream is silent: it leaves byte for byte and does not wait for that.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
-use http_body::{Body, Frame, SizeHint};
 use leafgate_answer::Reader;
 use leafgate_record::AnswerPart;
 use tokio::runtime::Handle;
 
 use crate::recording::ToldRequest;
-use leafgate_http::content::{self, Content, ContentError};
+use crate::watched::{BodyWatch, WatchedBody};
+use leafgate_http::content::Content;
 use leafgate_http::in_place;
 use leafgate_http::in_place::INLINE_BODY;
 
@@ -57,7 +55,8 @@ impl Arriving {
         let body = match told {
             Some(told) => {
                 let reader = told.reader(&parts.headers);
-                content::stream(RecordedBody { body, told, reader, unread: Vec::new(), waits: 0, came: 0 })
+                let recorded = RecordedBody { told, reader, unread: Vec::new(), waits: 0, came: 0 };
+                WatchedBody::content(body, recorded)
             }
             None => body,
         };
@@ -65,9 +64,8 @@ impl Arriving {
     }
 }
 
-/// The body of an answer that is read for the recorder alone.
+/// An answer that is read for the recorder alone, while its body passes.
 struct RecordedBody {
-    body: Content,
     told: ToldRequest,
     reader: Option<Reader>,
     unread: Vec<Bytes>,
@@ -77,7 +75,7 @@ struct RecordedBody {
     came: usize,
 }
 
-impl RecordedBody {
+impl BodyWatch for RecordedBody {
     fn take(&mut self, data: &Bytes) {
         if self.reader.is_none() {
             return;
@@ -85,11 +83,11 @@ impl RecordedBody {
         (self.waits, self.came) = (self.waits + data.len(), self.came + data.len());
         self.unread.push(data.clone());
         if self.waits > UNREAD {
-            self.read();
+            self.rest();
         }
     }
 
-    fn read(&mut self) {
+    fn rest(&mut self) {
         self.waits = 0;
         read(&mut self.reader, std::mem::take(&mut self.unread), &self.told);
     }
@@ -130,47 +128,5 @@ impl Drop for Ending {
         read(&mut self.reader, std::mem::take(&mut self.unread), &self.told);
         let answer = self.reader.take().and_then(|reader| reader.finish().ok());
         self.told.end(self.complete, answer.as_ref());
-    }
-}
-
-impl Body for RecordedBody {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        let this = &mut *self;
-        let polled = Pin::new(&mut this.body).poll_frame(context);
-        match &polled {
-            Poll::Pending => this.read(),
-            Poll::Ready(Some(Ok(frame))) => {
-                frame.data_ref().into_iter().for_each(|data| this.take(data));
-                // Nobody polls behind trailers.
-                if frame.is_trailers() || this.body.is_end_stream() {
-                    this.end(true);
-                }
-            }
-            Poll::Ready(Some(Err(_))) => this.end(false),
-            Poll::Ready(None) => this.end(true),
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for RecordedBody {
-    fn drop(&mut self) {
-        // A body without a byte is not polled.
-        let complete = self.body.is_end_stream();
-        self.end(complete);
     }
 }

@@ -3,7 +3,7 @@
 //! All listeners share one bounded buffer. One that falls behind by more than that is let go with a last word: it connects again and
 //! asks what is pending. Telling never waits and costs nothing while nobody listens.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use leafgate_admin::Event;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::sleep;
 
+use crate::lock::lock;
 use leafgate_http::content::{self, Content, ContentError};
 
 /// Sent in every silence: a listener whose connection is dead finds out, and so do we.
@@ -37,7 +38,7 @@ impl Hub {
 
     /// Tells an event, which is only made where somebody listens.
     pub(crate) fn publish(&self, event: impl FnOnce() -> Event) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let sender = lock(&self.sender);
         if let Some(sender) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) {
             // Nobody listening any more is no fault.
             let _ = sender.send(frame(&event()));
@@ -46,8 +47,7 @@ impl Hub {
 
     /// Everything that is told from now on, as the body of an answer.
     pub(crate) fn listen(&self) -> Content {
-        let receiver =
-            self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|s| s.subscribe());
+        let receiver = lock(&self.sender).as_ref().map(broadcast::Sender::subscribe);
         let heartbeat = self.heartbeat;
         let events = stream::unfold(receiver, move |receiver| async move {
             let mut receiver = receiver?;
@@ -65,12 +65,12 @@ impl Hub {
 
     /// Whether it was closed: the gate stops.
     pub(crate) fn is_closed(&self) -> bool {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        lock(&self.sender).is_none()
     }
 
     /// Ends all listeners' streams, after what was told so far.
     pub(crate) fn close(&self) {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lock(&self.sender).take();
     }
 }
 

@@ -22,7 +22,6 @@ use crate::except::PolicyFiles;
 use crate::exchange::Exchange;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
-use crate::request_event::RequestEvent;
 use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
@@ -223,7 +222,7 @@ impl Shared {
                 if let Some(left) = left {
                     body::drain(left, self.bounds()).await;
                 }
-                progress.tell(RequestEvent::Refused(&refusal));
+                progress.refused(&refusal);
                 dialect::refused(refusal, api)
             }
         };

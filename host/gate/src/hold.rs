@@ -16,7 +16,6 @@ use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
 use crate::pending::{Decision, check_release};
 use crate::recording::recorded_edits;
-use crate::request_event::RequestEvent;
 use crate::stages::{HeldRequest, Passed, RequestOutcome};
 use leafgate_http::content::Content;
 use leafgate_http::in_place::INLINE_BODY;
@@ -69,7 +68,7 @@ impl Exchange {
         let progress = Arc::clone(&self.progress);
         let answer = async move {
             let answer = self.settle(RequestOutcome::Wait(held), true).await;
-            answer.inspect_err(|refusal| progress.tell(RequestEvent::Refused(refusal)))
+            answer.inspect_err(|refusal| progress.refused(refusal))
         };
         begun::begin(answer, api, every)
     }

@@ -60,10 +60,8 @@ mod path;
 mod pending;
 mod plain;
 mod plugins;
-mod quiet;
 mod reach;
 mod recording;
-mod request_event;
 mod restore;
 mod route;
 mod routed;
@@ -84,6 +82,7 @@ mod team;
 mod teams;
 mod upstream;
 mod upstreams;
+mod watched;
 
 pub use admin::{AdminToken, AdminTokenError};
 pub use asked::{AskedPath, AskedPathError, recorded_format};

@@ -5,29 +5,23 @@
 //! stands there as its number.
 
 use std::fmt::{self, Write as _};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use http_body::{Body, Frame, SizeHint};
 use leafgate_policy::Policy;
-use leafgate_record::{
-    AnswerOutcome, AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder,
-};
+use leafgate_record::{AnswerOutcome, RecordId, Recorded, RecordedApproval, RecordedEdit};
 
 use crate::lock::lock;
-use crate::recording::{Recording, ToldRequest};
-use crate::request_event::RequestEvent;
+use crate::recording::{ABANDONED, Recording, ToldRequest};
 use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
-use leafgate_http::content::{self, Content, ContentError};
+use crate::watched::{BodyWatch, WatchedBody};
+use leafgate_http::content::Content;
 use leafgate_http::headers::list;
-use leafgate_http::refusal::Code;
+use leafgate_http::refusal::{Code, Refusal};
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
@@ -66,13 +60,13 @@ pub(crate) struct RequestLog {
     status: Option<StatusCode>,
     progress: Arc<RequestProgress>,
     answered: usize,
-    complete: bool,
+    complete: Option<bool>,
     /// Until it is logged.
     _in_flight: InFlight,
 }
 
-/// The way that a request took.
-#[derive(Clone, Default)]
+/// What is known of a request, perhaps only when its answer has begun.
+#[derive(Default)]
 pub(crate) struct RequestMarks {
     /// The generation that it is pinned to, or that its turn keeps.
     pub(crate) generation: Option<Arc<str>>,
@@ -82,26 +76,36 @@ pub(crate) struct RequestMarks {
     pub(crate) routed: Option<Arc<str>>,
     /// Between which APIs it was adapted, and what got lost.
     pub(crate) adapted: Option<Arc<str>>,
+    /// What the policy did so far, and how long that took.
+    judged: Option<(RuleTally, Duration)>,
+    refused: Option<Code>,
+    received: usize,
+    sent: usize,
+    /// Edits and redactions that stand in what a person let go.
+    made: Option<(usize, usize)>,
+    /// What rules and people made of the answer, and the rules that matched.
+    ruled: Option<(AnswerOutcome, String)>,
 }
 
-/// What becomes of a request, known perhaps only when its answer has begun.
+impl RequestMarks {
+    fn tally(&self) -> Option<&RuleTally> {
+        self.judged.as_ref().map(|(tally, _)| tally)
+    }
+
+    /// Edits and redactions in what left.
+    fn made(&self) -> (usize, usize) {
+        let by_policy = || self.tally().map(|tally| (tally.edits, tally.redactions)).unwrap_or_default();
+        self.made.unwrap_or_else(by_policy)
+    }
+}
+
+/// What becomes of a request. Each thing that happens to it is told here once, and handed to all who count, log or record.
 pub(crate) struct RequestProgress {
     /// Counts it, for metrics too.
     counters: Arc<Counters>,
     marks: Mutex<RequestMarks>,
-    /// What the policy did so far, and how long that took.
-    judged: Mutex<Option<(RuleTally, Duration)>>,
-    refused: OnceLock<Code>,
-    received: AtomicUsize,
-    sent: AtomicUsize,
-    /// Edits and redactions that stand in what a person let go.
-    made: OnceLock<(usize, usize)>,
-    /// What rules and people made of the answer, and the rules that matched.
-    ruled: Mutex<Option<(AnswerOutcome, String)>>,
-    /// What a recorder is told, until it was.
+    /// What a recorder is told.
     recording: Mutex<Option<Recording>>,
-    /// The recorder that was told, and under which number.
-    told: Mutex<Option<(Arc<dyn Recorder>, RecordId)>>,
 }
 
 impl RequestProgress {
@@ -109,14 +113,7 @@ impl RequestProgress {
         RequestProgress {
             counters: Arc::clone(counters),
             marks: Mutex::default(),
-            judged: Mutex::default(),
-            refused: OnceLock::new(),
-            received: AtomicUsize::new(0),
-            sent: AtomicUsize::new(0),
-            made: OnceLock::new(),
-            ruled: Mutex::default(),
             recording: Mutex::default(),
-            told: Mutex::default(),
         }
     }
 
@@ -125,37 +122,48 @@ impl RequestProgress {
         mark(&mut lock(&self.marks));
     }
 
-    /// Tells all observers what happens to the request.
-    pub(crate) fn tell(&self, event: RequestEvent<'_>) {
-        self.counters.hear(event);
-        self.counters.metrics.hear(event);
-        self.hear(event);
+    /// A body of so many bytes has come.
+    pub(crate) fn received(&self, bytes: usize) {
+        lock(&self.marks).received = bytes;
     }
 
-    /// Keeps it for the line of log, and hands on what a recorder is told.
-    fn hear(&self, event: RequestEvent<'_>) {
-        match event {
-            RequestEvent::Received(bytes) => self.received.store(bytes, Relaxed),
-            RequestEvent::Sent(bytes) => self.sent.store(bytes, Relaxed),
-            RequestEvent::AnswerIs(outcome, rules) => {
-                *lock(&self.ruled) = Some((outcome, rules.join(",")));
-                if let Some((recorder, id)) = &*lock(&self.told) {
-                    recorder.answer(*id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
-                }
-            }
-            RequestEvent::Refused(refusal) => {
-                let code = refusal.code();
-                // A request is refused once.
-                let _ = self.refused.set(code);
-                if let Some(recording) = lock(&self.recording).take() {
-                    recording.refused(code.as_str());
-                }
-                if let Some(cause) = refusal.operator_message() {
-                    tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
-                }
-            }
-            // What it was judged by is kept with the time that it took.
-            RequestEvent::Judged { .. } | RequestEvent::Answered(..) | RequestEvent::Unanswered => {}
+    /// It goes to the upstream, with a body of so many bytes.
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.counters.counted().requests.forwarded += 1;
+        lock(&self.marks).sent = bytes;
+    }
+
+    /// The upstream answers, after this time.
+    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
+        self.counters.counted().answered(status);
+        self.counters.metrics.answered(after);
+    }
+
+    /// There is no answer from the upstream.
+    pub(crate) fn unanswered(&self) {
+        self.counters.counted().requests.answers.none += 1;
+    }
+
+    /// Rules or people decided about its answer, or it waits for that; with the rules that matched. The last word counts.
+    pub(crate) fn answer_is(&self, outcome: AnswerOutcome, rules: &[String]) {
+        *outcome.count(&mut self.counters.counted().requests.ruled) += 1;
+        lock(&self.marks).ruled = Some((outcome, rules.join(",")));
+        if let Some(recording) = &*lock(&self.recording) {
+            recording.ruled(outcome, rules);
+        }
+    }
+
+    /// The gate answers it itself.
+    pub(crate) fn refused(&self, refusal: &Refusal) {
+        let code = refusal.code();
+        self.counters.counted().refused(code);
+        // A request is refused once.
+        lock(&self.marks).refused.get_or_insert(code);
+        if let Some(recording) = &mut *lock(&self.recording) {
+            recording.refused(code.as_str());
+        }
+        if let Some(cause) = refusal.operator_message() {
+            tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
         }
     }
 
@@ -169,34 +177,38 @@ impl RequestProgress {
         is_timed: bool,
     ) -> Duration {
         tally.warn_of_errors(policy);
-        let mut judged = lock(&self.judged);
-        let (before, spent) = judged.take().unzip();
+        let mut marks = lock(&self.marks);
+        let (before, spent) = marks.judged.take().unzip();
         let all = took + spent.unwrap_or_default();
+        // What was told where it was judged before, at another upstream, is not told again.
         let new = before.as_ref().map(|before| tally.beyond(before));
-        self.tell(RequestEvent::Judged {
-            tally: new.as_ref().unwrap_or(&tally),
-            is_first: new.is_none(),
-            took: is_timed.then_some(all),
-        });
+        self.counters.rules_ran(new.as_ref().unwrap_or(&tally), is_timed.then_some(all));
         tally.add_before(before.unwrap_or_default());
-        *judged = Some((tally, all));
+        marks.judged = Some((tally, all));
         all
+    }
+
+    /// Its answer was judged. Rules that could not run get a line of log each.
+    pub(crate) fn answer_judged(&self, policy: &Policy, tally: &RuleTally) {
+        self.counters.rules_ran(tally, None);
+        tally.warn_of_errors(policy);
     }
 
     /// A request of so many bytes goes to the upstream, one of several that it takes to answer it.
     pub(crate) fn sent_for_frame(&self, bytes: usize) {
-        self.sent.fetch_add(bytes, Relaxed);
+        lock(&self.marks).sent += bytes;
     }
 
     /// Whether anything was decided about its answer.
     pub(crate) fn is_ruled(&self) -> bool {
-        lock(&self.ruled).is_some()
+        lock(&self.marks).ruled.is_some()
     }
 
     /// The same was decided about the answer to a request that it took to answer it.
     pub(crate) fn ruled_as(&self, frame: &RequestProgress) {
-        if let Some(ruled) = &*lock(&frame.ruled) {
-            *lock(&self.ruled) = Some(ruled.clone());
+        let ruled = lock(&frame.marks).ruled.clone();
+        if ruled.is_some() {
+            lock(&self.marks).ruled = ruled;
         }
     }
 
@@ -213,9 +225,9 @@ impl RequestProgress {
         edits: impl FnOnce() -> Vec<RecordedEdit>,
     ) {
         // A request is let go once.
-        let _ = self.made.set(made);
+        lock(&self.marks).made.get_or_insert(made);
         if let Some(recording) = &mut *lock(&self.recording) {
-            recording.approved(approval, edits());
+            recording.approved(approval, edits);
         }
     }
 
@@ -227,46 +239,37 @@ impl RequestProgress {
         body: &Bytes,
     ) -> Option<(ToldRequest, Recorded)> {
         let mut recording = lock(&self.recording);
-        let (told, recorded) = recording.as_mut()?.sent(id(), body.clone());
-        match recorded {
+        let (told, recorded) = recording.as_mut()?.sent(id, body)?;
+        if matches!(recorded, Recorded::Missed) {
             // Whatever form it leaves in, nobody keeps it: what came is needed no more.
-            Recorded::Missed => *recording = None,
-            Recorded::Taken | Recorded::Awaited(_) | Recorded::Refused => {
-                *lock(&self.told) = Some(told.whom());
-            }
+            *recording = None;
         }
         Some((told, recorded))
     }
 
     /// It will not leave again.
     pub(crate) fn recorded(&self) {
-        lock(&self.recording).take();
+        if let Some(recording) = &mut *lock(&self.recording) {
+            recording.refused(ABANDONED);
+        }
     }
 
     /// Tells the client which generation judged its request, and how much it changed.
     pub(crate) fn mark(&self, headers: &mut HeaderMap) {
-        let RequestMarks { generation, routed, .. } = &*lock(&self.marks);
-        let Some(name) = generation else { return };
+        let marks = lock(&self.marks);
+        let Some(name) = &marks.generation else { return };
         if let Ok(name) = HeaderValue::from_str(name) {
             headers.insert(GENERATION, name);
         }
-        let judged = lock(&self.judged);
-        let tally = judged.as_ref().map(|(tally, _)| tally);
-        let (edits, redactions) = self.made(tally);
+        let (edits, redactions) = marks.made();
         headers.insert(EDITS, HeaderValue::from(edits + redactions));
-        if let Some(to) = routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
+        if let Some(to) = marks.routed.as_ref().and_then(|to| HeaderValue::from_str(to).ok()) {
             headers.insert(ROUTED, to);
         }
-        let warnings = tally.map(|tally| tally.warnings.iter().map(String::as_str));
+        let warnings = marks.tally().map(|tally| tally.warnings.iter().map(String::as_str));
         if let Some(warnings) = warnings.and_then(list) {
             headers.insert(WARNINGS, warnings);
         }
-    }
-
-    /// Edits and redactions in what left.
-    fn made(&self, tally: Option<&RuleTally>) -> (usize, usize) {
-        let by_policy = || tally.map(|tally| (tally.edits, tally.redactions)).unwrap_or_default();
-        self.made.get().copied().unwrap_or_else(by_policy)
     }
 }
 
@@ -280,7 +283,7 @@ impl RequestLog {
             status: None,
             progress: Arc::new(RequestProgress::new(counters)),
             answered: 0,
-            complete: false,
+            complete: None,
             _in_flight: counters.in_flight(),
         }
     }
@@ -293,24 +296,32 @@ impl RequestLog {
     /// Follows the answer to its end.
     pub(crate) fn follow(mut self, status: StatusCode, body: Content) -> Content {
         self.status = Some(status);
-        self.complete = body.is_end_stream();
-        content::stream(CountedBody { body, request_log: self })
+        WatchedBody::content(body, self)
+    }
+}
+
+impl BodyWatch for RequestLog {
+    fn take(&mut self, data: &Bytes) {
+        self.answered += data.len();
+    }
+
+    fn end(&mut self, complete: bool) {
+        self.complete.get_or_insert(complete);
     }
 }
 
 impl Drop for RequestLog {
     fn drop(&mut self) {
-        let verdict = self.progress.refused.get().map_or("forwarded", |code| code.as_str());
-        let (tally, _) = lock(&self.progress.judged).take().unwrap_or_default();
-        let (edits, redactions) = self.progress.made(Some(&tally));
-        let marks = lock(&self.progress.marks).clone();
-        let ruled = lock(&self.progress.ruled).take();
+        let marks = std::mem::take(&mut *lock(&self.progress.marks));
+        let verdict = marks.refused.map_or("forwarded", Code::as_str);
+        let (edits, redactions) = marks.made();
+        let (tally, _) = marks.judged.unwrap_or_default();
         tracing::info!(
             target: "leafgate::request",
             method = method_name(&self.method),
             path = %Visible(&self.path),
             status = self.status.map(|status| status.as_u16()),
-            verdict = self.status.map_or("abandoned", |_| verdict),
+            verdict = self.status.map_or(ABANDONED, |_| verdict),
             generation = marks.generation.as_deref(),
             rules = %tally.rules.join(","),
             would = (!tally.would.is_empty()).then(|| tally.would.join("; ")),
@@ -323,13 +334,13 @@ impl Drop for RequestLog {
             redactions,
             files_read = (tally.files_read > 0).then_some(tally.files_read),
             unread = (tally.unread > 0).then_some(tally.unread),
-            bytes_received = self.progress.received.load(Relaxed),
+            bytes_received = marks.received,
             paused = marks.paused,
-            answer = ruled.as_ref().map(|(outcome, _)| outcome.as_str()),
-            answer_rules = ruled.as_ref().map(|(_, rules)| rules.as_str()),
-            bytes_sent = self.progress.sent.load(Relaxed),
+            answer = marks.ruled.as_ref().map(|(outcome, _)| outcome.as_str()),
+            answer_rules = marks.ruled.as_ref().map(|(_, rules)| rules.as_str()),
+            bytes_sent = marks.sent,
             bytes_answered = self.answered,
-            complete = self.complete,
+            complete = self.complete == Some(true),
             ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX),
         );
     }
@@ -354,43 +365,6 @@ impl fmt::Display for Visible<'_> {
             ' '..='~' => f.write_char(character),
             _ => write!(f, "{}", character.escape_unicode()),
         })
-    }
-}
-
-/// A body whose bytes are counted.
-struct CountedBody {
-    body: Content,
-    request_log: RequestLog,
-}
-
-impl Body for CountedBody {
-    type Data = Bytes;
-    type Error = ContentError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ContentError>>> {
-        let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
-        let is_last = match &frame {
-            Some(Ok(frame)) => {
-                self.request_log.answered += frame.data_ref().map_or(0, Bytes::len);
-                // Nobody polls behind them.
-                frame.is_trailers()
-            }
-            Some(Err(_)) => return Poll::Ready(frame),
-            None => true,
-        };
-        self.request_log.complete = is_last || self.body.is_end_stream();
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

@@ -9,13 +9,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use leafgate_admin::{Status, Subagents, TurnMode};
+use leafgate_admin::{RuleCount, Status, Subagents, TurnMode};
 use leafgate_policy::MemoCounts;
+use leafgate_record::AnswerOutcome;
 use leafgate_tree::RedactionRecord;
 use leafgate_vault::TokenCounts;
 
 use crate::lock::lock;
-use crate::request_event::RequestEvent;
 use crate::saved::SavedCounts;
 use crate::tally::RuleTally;
 
@@ -60,7 +60,6 @@ macro_rules! each {
 pub(crate) struct Metrics {
     judging: Histogram,
     upstream: Histogram,
-    rule_hits: CounterFamily,
     rule_errors: CounterFamily,
     findings: CounterFamily,
     plugin_micros: CounterFamily,
@@ -82,21 +81,14 @@ pub(crate) struct Counted<'s> {
 }
 
 impl Metrics {
-    /// Counts what happens to a request.
-    pub(crate) fn hear(&self, event: RequestEvent<'_>) {
-        match event {
-            RequestEvent::Judged { tally, took, .. } => {
-                self.rules_ran(tally);
-                took.into_iter().for_each(|took| self.judging.add(took));
-            }
-            RequestEvent::Answered(_, after) => self.upstream.add(after),
-            RequestEvent::Received(_) | RequestEvent::Sent(_) | RequestEvent::Unanswered => {}
-            RequestEvent::AnswerIs(..) | RequestEvent::Refused(_) => {}
-        }
+    /// An upstream began to answer, after this time.
+    pub(crate) fn answered(&self, after: Duration) {
+        self.upstream.add(after);
     }
 
-    fn rules_ran(&self, tally: &RuleTally) {
-        self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
+    /// Rules ran on a request, which took so long, or on an answer.
+    pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
+        took.into_iter().for_each(|took| self.judging.add(took));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
@@ -147,8 +139,6 @@ impl Metrics {
         }
         self.judging.write(page, "judging_seconds", "Time that the gate takes to judge a request.");
         self.upstream.write(page, "upstream_seconds", "Time until the upstream begins to answer.");
-        let help = "Requests, and answers to them, in which a rule matched.";
-        self.rule_hits.write(page, "rule_hits_total", help, "rule");
         self.rule_errors.write(page, "rule_errors_total", "Errors of rules.", "rule");
         self.findings.write(page, "findings_total", "Findings, redacted or only counted.", "detector");
         let help = "Calls of the admin API that were answered.";
@@ -164,14 +154,14 @@ impl Metrics {
 
 impl Page {
     fn requests(&mut self, status: &Status) {
-        let (counts, ruled) = (&status.requests, &status.requests.ruled);
+        let counts = &status.requests;
         let verdicts = each!(counts; forwarded, blocked, paused, cancelled, refused);
         self.family("requests_total", "Requests by what became of them.", "verdict", verdicts);
-        let outcomes = each!(
-            ruled; passed, changed, held, approved, edited, partly_refused, refused, abandoned, blocked
-        );
+        let mut ruled = counts.ruled;
+        let outcomes: Vec<_> =
+            AnswerOutcome::ALL.iter().map(|outcome| (outcome.as_str(), *outcome.count(&mut ruled))).collect();
         let help = "Answers by what rules and people made of them.";
-        self.family("answers_ruled_total", help, "outcome", outcomes);
+        self.family("answers_ruled_total", help, "outcome", &outcomes);
         let answers = counts.answers;
         let classes = [
             ("2xx", answers.succeeded),
@@ -193,6 +183,10 @@ impl Page {
 
     fn policy(&mut self, status: &Status) {
         self.counter("rule_faults_total", "Rules that could not run to their end.", status.requests.faults);
+        self.head("rule_hits_total", "counter", "Requests, and answers to them, in which a rule matched.");
+        for RuleCount { rule, requests } in &status.rules {
+            self.sample("rule_hits_total", &[("rule", rule)], *requests);
+        }
         let policy = &status.policy;
         let loads = [("done", policy.loads), ("refused", policy.failed_loads)];
         self.family("policy_loads_total", "Loads of the policy.", "result", &loads);
@@ -386,7 +380,7 @@ mod tests {
         let metrics = Metrics::default();
         let tally = RuleTally { plugins: vec![("names".to_owned(), 1_250_000)], ..RuleTally::default() };
         let took = Some(Duration::from_millis(1));
-        metrics.hear(RequestEvent::Judged { tally: &tally, is_first: true, took });
+        metrics.rules_ran(&tally, took);
         let page = metrics.text(&Counted {
             status: &Status::default(),
             agents: &Subagents::default(),

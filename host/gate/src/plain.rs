@@ -14,7 +14,6 @@ use hyper_util::rt::TokioIo;
 
 use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use crate::request_event::RequestEvent;
 use leafgate_http::body;
 use leafgate_http::content::Content;
 use leafgate_http::headers;
@@ -35,11 +34,11 @@ impl Exchange {
         if let Some(upgrade) = &upgrade {
             upgrade.ask(&mut outgoing.headers);
         }
-        progress.tell(RequestEvent::Sent(0));
+        progress.sent(0);
         let began = Instant::now();
         let sent = lane.upstream.send(outgoing).await;
-        let answer = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
-        progress.tell(RequestEvent::Answered(answer.status(), began.elapsed()));
+        let answer = sent.inspect_err(|_| progress.unanswered())?;
+        progress.answered(answer.status(), began.elapsed());
         let (mut head, body) = answer.into_parts();
         let received = std::mem::take(&mut head.headers);
         let mut response = Response::new(body);

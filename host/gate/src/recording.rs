@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use leafgate_answer::{Answer, AnswerLimits, Api as AnswerApi, Delta, Reader};
 use leafgate_record::{
-    AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord,
+    AnswerOutcome, AnswerPart, RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord,
 };
 use leafgate_tree::{Author, Draft};
 
@@ -58,58 +58,71 @@ fn author(author: &Author) -> String {
     }
 }
 
-/// A request that was judged and not yet told. Dropping it tells that its client is gone.
+/// The verdict of a request whose client is gone.
+pub(crate) const ABANDONED: &str = "abandoned";
+
+/// A request that was judged. Dropping it tells that its client is gone, where nothing was told.
 #[derive(derive_more::Debug)]
 #[debug("Recording {{ record: {record:?}, .. }}")]
 pub(crate) struct Recording {
     recorder: Arc<dyn Recorder>,
-    record: Box<RequestRecord>,
-    told: bool,
+    /// Until it will not leave any more.
+    record: Option<Box<RequestRecord>>,
+    /// The number under which it left last.
+    id: Option<RecordId>,
     /// Since when it waits for a person.
     waits: Option<Instant>,
 }
 
 impl Recording {
     pub(crate) fn new(recorder: Arc<dyn Recorder>, record: Box<RequestRecord>, waits: bool) -> Self {
-        Recording { recorder, record, told: false, waits: waits.then(Instant::now) }
+        Recording { recorder, record: Some(record), id: None, waits: waits.then(Instant::now) }
     }
 
     /// A person has decided about it, and let go what `edits` made of it.
-    pub(crate) fn approved(&mut self, approval: RecordedApproval, edits: Vec<RecordedEdit>) {
-        self.record.approved = Some(approval);
-        self.record.edits = edits.into();
+    pub(crate) fn approved(&mut self, approval: RecordedApproval, edits: impl FnOnce() -> Vec<RecordedEdit>) {
+        if let Some(record) = &mut self.record {
+            (record.approved, record.edits) = (Some(approval), edits().into());
+        }
     }
 
     /// Tells that it leaves, as these bytes.
-    pub(crate) fn sent(&mut self, id: RecordId, body: Bytes) -> (ToldRequest, Recorded) {
-        self.told = true;
+    pub(crate) fn sent(
+        &mut self,
+        id: impl FnOnce() -> RecordId,
+        body: &Bytes,
+    ) -> Option<(ToldRequest, Recorded)> {
+        let record = self.record.as_ref()?;
+        let id = *self.id.insert(id());
         let waiting = self.waits.map(|since| since.elapsed());
-        let record = RequestRecord { id, sent: Some(body), waiting, ..(*self.record).clone() };
+        let record = RequestRecord { id, sent: Some(body.clone()), waiting, ..(**record).clone() };
         let api = record.answers;
         let recorded = self.recorder.request(Box::new(record));
         let over = matches!(recorded, Recorded::Missed);
-        (ToldRequest::new(&self.recorder, id, api, over), recorded)
+        Some((ToldRequest { recorder: Arc::clone(&self.recorder), id, api, over }, recorded))
     }
 
-    /// Tells that it never leaves, and why.
-    pub(crate) fn refused(mut self, verdict: &'static str) {
-        self.tell_refused(verdict);
-    }
-
-    fn tell_refused(&mut self, verdict: &'static str) {
-        if std::mem::replace(&mut self.told, true) {
-            return;
+    /// It leaves no more: tells why, where it never did.
+    pub(crate) fn refused(&mut self, verdict: &'static str) {
+        let record = self.record.take().filter(|_| self.id.is_none());
+        if let Some(mut record) = record {
+            (record.verdict, record.waiting) = (verdict, self.waits.map(|since| since.elapsed()));
+            // What never leaves is not waited for.
+            let _ = self.recorder.request(record);
         }
-        let waiting = self.waits.map(|since| since.elapsed());
-        let record = RequestRecord { verdict, waiting, ..(*self.record).clone() };
-        // What never leaves is not waited for.
-        let _ = self.recorder.request(Box::new(record));
+    }
+
+    /// Tells what rules and people made of its answer.
+    pub(crate) fn ruled(&self, outcome: AnswerOutcome, rules: &[String]) {
+        if let Some(id) = self.id {
+            self.recorder.answer(id, AnswerPart::Ruled { outcome, rules: rules.to_vec() });
+        }
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        self.tell_refused("abandoned");
+        self.refused(ABANDONED);
     }
 }
 
@@ -124,19 +137,11 @@ pub(crate) struct ToldRequest {
 }
 
 impl ToldRequest {
-    fn new(recorder: &Arc<dyn Recorder>, id: RecordId, api: Option<AnswerApi>, over: bool) -> Self {
-        ToldRequest { recorder: Arc::clone(recorder), id, api, over }
-    }
-
-    /// Returns who was told, and under which number.
-    pub(crate) fn whom(&self) -> (Arc<dyn Recorder>, RecordId) {
-        (Arc::clone(&self.recorder), self.id)
-    }
-
     /// Hands it on, where its end was not told yet.
     pub(crate) fn take(&mut self) -> Option<ToldRequest> {
         let over = std::mem::replace(&mut self.over, true);
-        (!over).then(|| ToldRequest::new(&self.recorder, self.id, self.api, false))
+        let recorder = Arc::clone(&self.recorder);
+        (!over).then(|| ToldRequest { recorder, id: self.id, api: self.api, over: false })
     }
 
     /// Tells what was heard.

@@ -12,7 +12,6 @@ use crate::arriving::Arriving;
 use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::ToldRequest;
-use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use crate::stages::Along;
 use leafgate_http::content::Content;
@@ -56,14 +55,14 @@ impl Exchange {
     /// Sends a request on, and returns the answer as it comes.
     pub(crate) async fn send(&self, mut outgoing: Outgoing) -> Result<Response<Arriving>, Refusal> {
         let progress = &self.progress;
-        progress.tell(RequestEvent::Sent(outgoing.body.whole().map_or(0, Bytes::len)));
+        progress.sent(outgoing.body.whole().map_or(0, Bytes::len));
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
         let told = self.tell(&mut outgoing).await?;
         let began = Instant::now();
         let sent = self.lane.upstream.send(outgoing).await;
-        let response = sent.inspect_err(|_| progress.tell(RequestEvent::Unanswered))?;
+        let response = sent.inspect_err(|_| progress.unanswered())?;
         let after = began.elapsed();
-        progress.tell(RequestEvent::Answered(response.status(), after));
+        progress.answered(response.status(), after);
         let response = Arriving::new(response, told, after);
         if has_body {
             answer::refuse_redirect(response.status())?;

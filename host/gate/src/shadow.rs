@@ -20,14 +20,12 @@ use crate::config::TrialConfig;
 use crate::events::Hub;
 use crate::lock::lock;
 use crate::serving::ServingPolicy;
-use crate::status::Counters;
 use crate::subject::Subject;
 
 /// The policy that serves, and the next one while it is tried.
 pub(crate) struct Shadow {
     pub(crate) serving: ServingPolicy,
     hub: Arc<Hub>,
-    counters: Arc<Counters>,
     config: TrialConfig,
     trial: Mutex<Option<PolicyTrial>>,
     /// One request is tried at a time.
@@ -81,13 +79,8 @@ impl PolicyTrial {
 }
 
 impl Shadow {
-    pub(crate) fn new(
-        serving: ServingPolicy,
-        hub: Arc<Hub>,
-        counters: Arc<Counters>,
-        config: TrialConfig,
-    ) -> Self {
-        Shadow { serving, hub, counters, config, trial: Mutex::new(None), turns: Arc::new(Semaphore::new(1)) }
+    pub(crate) fn new(serving: ServingPolicy, hub: Arc<Hub>, config: TrialConfig) -> Self {
+        Shadow { serving, hub, config, trial: Mutex::new(None), turns: Arc::new(Semaphore::new(1)) }
     }
 
     pub(crate) fn status(&self) -> PolicyStatus {
@@ -128,7 +121,6 @@ impl Shadow {
     /// A generation serves. Under the lock, so that of two the newer one does.
     fn serve(&self, mut trial: MutexGuard<'_, Option<PolicyTrial>>, policy: Arc<Policy>) {
         *trial = None;
-        self.counters.policy_loaded(&policy);
         let status = self.serving.loaded(policy);
         drop(trial);
         self.publish(status);

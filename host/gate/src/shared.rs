@@ -92,7 +92,6 @@ impl Shared {
             policy: Arc::new(Shadow::new(
                 ServingPolicy::new(config.policy_source, policy),
                 Arc::clone(&hub),
-                Arc::clone(&counters),
                 config.trial,
             )),
             enabled: config.enabled,
@@ -125,8 +124,10 @@ impl Shared {
 
     pub(crate) fn status(&self) -> Status {
         let (active, follow) = self.turns.active();
-        let mut policy = self.policy.status();
-        policy.warnings.extend(self.counters.quiet());
+        let policy = self.policy.status();
+        let counted = self.counters.counted();
+        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules());
+        drop(counted);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             listen: self.listen.get().map(|address| format!("http://{address}")).unwrap_or_default(),
@@ -138,9 +139,9 @@ impl Shared {
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
             in_flight: self.counters.count_in_flight(),
-            requests: self.counters.read(),
-            statuses: self.counters.statuses(),
-            rules: self.counters.rules(),
+            requests,
+            statuses,
+            rules,
             mode: Some(self.turns.mode()),
             active,
             follow,

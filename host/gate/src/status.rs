@@ -1,18 +1,15 @@
-//! How the gate is: which policy serves, why newer files do not, and what became of the requests so far.
+//! What became of the requests so far, in numbers.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use http::StatusCode;
 use leafgate_admin::{Counts, RuleCount, StatusCount};
-use leafgate_policy::Policy;
-use leafgate_record::AnswerOutcome;
 
 use crate::lock::lock;
 use crate::metrics::Metrics;
-use crate::quiet::RuleMatches;
-use crate::request_event::RequestEvent;
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
@@ -25,12 +22,12 @@ pub(crate) struct Counters {
 }
 
 #[derive(Debug, Default)]
-struct RequestCounts {
+pub(crate) struct RequestCounts {
     /// Requests by how they ended.
-    requests: Counts,
+    pub(crate) requests: Counts,
     by_status: BTreeMap<u16, u64>,
+    /// Requests, and answers to them, by the rules that matched.
     by_rule: BTreeMap<String, u64>,
-    matches: RuleMatches,
 }
 
 /// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
@@ -58,66 +55,39 @@ impl Counters {
         self.in_flight.load(Relaxed)
     }
 
-    /// Counts what happens to a request.
-    pub(crate) fn hear(&self, event: RequestEvent<'_>) {
-        // All requests share the lock.
-        if matches!(event, RequestEvent::Received(_)) {
-            return;
-        }
-        let counted = &mut *lock(&self.counted);
-        match event {
-            RequestEvent::Sent(_) => counted.requests.forwarded += 1,
-            RequestEvent::Answered(status, _) => counted.answered(status),
-            RequestEvent::Unanswered => counted.requests.answers.none += 1,
-            RequestEvent::Judged { tally, is_first, .. } => {
-                if is_first {
-                    counted.matches.judged();
-                }
-                counted.rules_ran(tally);
+    /// Returns what all requests share. Nobody keeps it for longer than a count takes.
+    pub(crate) fn counted(&self) -> MutexGuard<'_, RequestCounts> {
+        lock(&self.counted)
+    }
+
+    /// Rules matched a request or its answer, or could not run to their end. `took` is how long a request took.
+    pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
+        let mut counted = self.counted();
+        for rule in &tally.rules {
+            if counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule) {
+                *counted.by_rule.entry(rule.clone()).or_default() += 1;
             }
-            RequestEvent::AnswerIs(outcome, _) => counted.answer_is(outcome),
-            RequestEvent::Refused(refusal) => counted.refused(refusal.code()),
-            RequestEvent::Received(_) => {}
         }
-    }
-
-    /// Another generation of the policy serves.
-    pub(crate) fn policy_loaded(&self, policy: &Policy) {
-        lock(&self.counted).matches.loaded(policy.rules().map(AsRef::as_ref));
-    }
-
-    /// Returns the rules that matched before and do not since, a line each.
-    pub(crate) fn quiet(&self) -> Vec<String> {
-        lock(&self.counted).matches.quiet()
-    }
-
-    pub(crate) fn statuses(&self) -> Vec<StatusCount> {
-        let counted = lock(&self.counted);
-        counted.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
-    }
-
-    pub(crate) fn rules(&self) -> Vec<RuleCount> {
-        let counted = lock(&self.counted);
-        counted.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
-    }
-
-    /// A turn begins to wait.
-    pub(crate) fn paused(&self) {
-        lock(&self.counted).requests.paused += 1;
-    }
-
-    /// A turn is given up.
-    pub(crate) fn cancelled(&self) {
-        lock(&self.counted).requests.cancelled += 1;
-    }
-
-    pub(crate) fn read(&self) -> Counts {
-        lock(&self.counted).requests
+        counted.requests.faults += tally.errors.len() as u64;
+        counted.requests.files_read += tally.files_read as u64;
+        counted.requests.unread += tally.unread as u64;
+        drop(counted);
+        self.metrics.rules_ran(tally, took);
     }
 }
 
 impl RequestCounts {
-    fn answered(&mut self, status: StatusCode) {
+    /// Returns the upstreams' answers by their status.
+    pub(crate) fn statuses(&self) -> Vec<StatusCount> {
+        self.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
+    }
+
+    /// Returns the rules that matched.
+    pub(crate) fn rules(&self) -> Vec<RuleCount> {
+        self.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
+    }
+
+    pub(crate) fn answered(&mut self, status: StatusCode) {
         *self.by_status.entry(status.as_u16()).or_default() += 1;
         let answers = &mut self.requests.answers;
         *match status.as_u16() {
@@ -128,35 +98,7 @@ impl RequestCounts {
         } += 1;
     }
 
-    /// Rules matched a request or its answer, or could not run to their end.
-    fn rules_ran(&mut self, tally: &RuleTally) {
-        self.matches.matched(&tally.rules);
-        self.requests.faults += tally.errors.len() as u64;
-        self.requests.files_read += tally.files_read as u64;
-        self.requests.unread += tally.unread as u64;
-        for rule in &tally.rules {
-            if self.by_rule.len() < MOST_RULES || self.by_rule.contains_key(rule) {
-                *self.by_rule.entry(rule.clone()).or_default() += 1;
-            }
-        }
-    }
-
-    fn answer_is(&mut self, outcome: AnswerOutcome) {
-        let ruled = &mut self.requests.ruled;
-        *match outcome {
-            AnswerOutcome::Passed => &mut ruled.passed,
-            AnswerOutcome::Changed => &mut ruled.changed,
-            AnswerOutcome::Held => &mut ruled.held,
-            AnswerOutcome::Approved => &mut ruled.approved,
-            AnswerOutcome::Edited => &mut ruled.edited,
-            AnswerOutcome::PartlyRefused => &mut ruled.partly_refused,
-            AnswerOutcome::Refused => &mut ruled.refused,
-            AnswerOutcome::Abandoned => &mut ruled.abandoned,
-            AnswerOutcome::Blocked => &mut ruled.blocked,
-        } += 1;
-    }
-
-    fn refused(&mut self, code: Code) {
+    pub(crate) fn refused(&mut self, code: Code) {
         let requests = &mut self.requests;
         *match code {
             // A guard that could not run counts as one that said no.

@@ -15,12 +15,12 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::StatusCode;
-use leafgate_admin::StoreStatus;
+use leafgate_admin::{Ruled, StoreStatus};
 use leafgate_answer::{Api as AnswerApi, Delta, Summary};
 use leafgate_desk::{Destination, Digest};
 use leafgate_policy::Policy;
 use leafgate_words::words;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 /// Where the paths of named upstreams begin.
@@ -176,7 +176,7 @@ pub struct RecordedApproval {
 }
 
 /// A change of a request, without the values. What is told of it in a log has its path masked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedEdit {
     /// `redact`, or what an edit does: `set`, `delete`, `restore`, `insert`, `option`, `release`, `reset`.
     pub kind: Cow<'static, str>,
@@ -243,26 +243,45 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum AnswerOutcome {
         /// Rules matched in it, and it left as it came.
-        Passed = "passed",
+        Passed = "passed" / "passed",
         /// Response rules changed it.
-        Changed = "changed",
+        Changed = "changed" / "changed",
         /// Its tool calls wait for a person.
-        Held = "held",
+        Held = "held" / "held for a person",
         /// A person let its tool calls go.
-        Approved = "approved",
+        Approved = "approved" / "approved",
         /// A person changed its tool calls.
-        Edited = "edited",
+        Edited = "edited" / "edited",
         /// A person let some of its tool calls go and refused the others: the model's words name those.
-        PartlyRefused = "partly-refused",
+        PartlyRefused = "partly-refused" / "partly refused",
         /// Its tool calls were refused: the model's words say so in their place.
-        Refused = "refused",
+        Refused = "refused" / "refused",
         /// Its client left, or the gate ended, while its tool calls waited for a person.
-        Abandoned = "abandoned",
+        Abandoned = "abandoned" / "left while a person was asked",
         /// Its client got an error in its place.
-        Blocked = "blocked",
+        Blocked = "blocked" / "blocked",
     }
     /// Returns its word in logs and metrics.
     pub fn as_str = 0;
+    /// What people read.
+    pub fn label = 1;
+}
+
+impl AnswerOutcome {
+    /// Returns its count among others.
+    pub fn count(self, of: &mut Ruled) -> &mut u64 {
+        match self {
+            AnswerOutcome::Passed => &mut of.passed,
+            AnswerOutcome::Changed => &mut of.changed,
+            AnswerOutcome::Held => &mut of.held,
+            AnswerOutcome::Approved => &mut of.approved,
+            AnswerOutcome::Edited => &mut of.edited,
+            AnswerOutcome::PartlyRefused => &mut of.partly_refused,
+            AnswerOutcome::Refused => &mut of.refused,
+            AnswerOutcome::Abandoned => &mut of.abandoned,
+            AnswerOutcome::Blocked => &mut of.blocked,
+        }
+    }
 }
 
 /// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the

@@ -51,7 +51,7 @@ mod writer;
 
 pub use leafgate_record::RecordedEdit;
 
-pub use export::{ExportFormat, WholeRequest};
+pub use export::ExportFormat;
 pub use keys::StoreKeys;
 pub use ledger::{Break, CacheLine};
 pub use lists::{Filter, RedactionLine, RequestLine};

@@ -1,10 +1,11 @@
 //! Lists of a log: its requests, what was redacted in them, and how many there are.
 
 use leafgate_admin::shown_url;
-use rusqlite::{Row, params};
-use serde::Serialize;
+use rusqlite::params;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::log::{Log, LogError};
+use crate::log::{Log, LogError, read_row};
 
 /// Which requests are meant.
 #[derive(Clone, Debug, Default)]
@@ -18,9 +19,9 @@ pub struct Filter {
 /// What the keys of all conversations begin with.
 const KEYS: &str = "SESSION_h";
 
-/// One request in a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// One request in a list. Its fields are read by the names of its columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "camelCase"))]
 pub struct RequestLine {
     /// Its number.
     pub id: i64,
@@ -39,6 +40,7 @@ pub struct RequestLine {
     /// The path without its query.
     pub path: String,
     /// The URL of the upstream that it went to, without what may be a key.
+    #[serde(deserialize_with = "shown")]
     pub upstream: String,
     /// What the configuration calls that upstream; `None` for one without a name, and for what an
     /// older program logged.
@@ -52,10 +54,12 @@ pub struct RequestLine {
     /// The generation of the policy that judged it.
     pub generation: String,
     /// The rules that matched.
+    #[serde(deserialize_with = "listed")]
     pub rules: Vec<String>,
     /// How much the one of them matters that matters most; `None` where none says it.
     pub severity: Option<String>,
     /// What rules tagged it with.
+    #[serde(deserialize_with = "listed")]
     pub tags: Vec<String>,
     /// The id by which its client names the last message of its user, `message_id`.
     pub message: Option<String>,
@@ -72,6 +76,7 @@ pub struct RequestLine {
     /// The keyed digest of what left.
     pub sent: Option<String>,
     /// Whether what left is what a person agreed to; `None` where nobody was asked.
+    #[serde(deserialize_with = "yes_or_no")]
     pub shown_is_sent: Option<bool>,
     /// Microseconds that the gate took to judge it.
     pub judging_us: i64,
@@ -91,68 +96,37 @@ pub struct RequestLine {
     /// gate ended, while a person was asked), `blocked`; `None` where no rule matched in it.
     pub ruled: Option<String>,
     /// The rules that matched in it.
+    #[serde(deserialize_with = "listed")]
     pub ruled_by: Vec<String>,
     /// Why the model stopped.
     pub finish: Option<String>,
     /// Tokens that the provider says it read.
+    #[serde(rename(deserialize = "input"))]
     pub input_tokens: Option<i64>,
     /// Those of them that came from its cache.
+    #[serde(rename(deserialize = "cached"))]
     pub cached_tokens: Option<i64>,
     /// Tokens that it says it wrote.
+    #[serde(rename(deserialize = "output"))]
     pub output_tokens: Option<i64>,
 }
 
-impl RequestLine {
-    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<RequestLine> {
-        let list = |column: &str| {
-            row.get(column).map(|list: String| serde_json::from_str(&list).unwrap_or_default())
-        };
-        Ok(RequestLine {
-            id: row.get("id")?,
-            at: row.get("at")?,
-            session: row.get("session")?,
-            agent: row.get("agent")?,
-            class: row.get("class")?,
-            api: row.get("api")?,
-            method: row.get("method")?,
-            path: row.get("path")?,
-            // An older program logged it whole.
-            upstream: shown_url(&row.get::<_, String>("upstream")?),
-            upstream_name: row.get("upstream_name")?,
-            model: row.get("model")?,
-            verdict: row.get("verdict")?,
-            held: row.get("held")?,
-            generation: row.get("generation")?,
-            rules: list("rules")?,
-            severity: row.get("severity")?,
-            tags: list("tags")?,
-            message: row.get("message")?,
-            edits: row.get("edits")?,
-            redactions: row.get("redactions")?,
-            bytes_received: row.get("bytes_received")?,
-            bytes_sent: row.get("bytes_sent")?,
-            received: row.get("received")?,
-            sent: row.get("sent")?,
-            shown_is_sent: row.get("shown_is_sent")?,
-            judging_us: row.get("judging_us")?,
-            waiting_ms: row.get("waiting_ms")?,
-            status: row.get("status")?,
-            head_ms: row.get("head_ms")?,
-            answer_ms: row.get("answer_ms")?,
-            answer: row.get("answer")?,
-            ruled: row.get("ruled")?,
-            ruled_by: list("ruled_by")?,
-            finish: row.get("finish")?,
-            input_tokens: row.get("input")?,
-            cached_tokens: row.get("cached")?,
-            output_tokens: row.get("output")?,
-        })
-    }
+/// Returns a URL without what may be a key: an older program logged it whole.
+fn shown<'de, D: Deserializer<'de>>(column: D) -> Result<String, D::Error> {
+    String::deserialize(column).map(|url| shown_url(&url))
+}
+
+/// Reads a list that is kept as JSON.
+pub(crate) fn listed<'de, D: Deserializer<'de>, T: DeserializeOwned>(column: D) -> Result<Vec<T>, D::Error> {
+    String::deserialize(column).map(|list| serde_json::from_str(&list).unwrap_or_default())
+}
+
+fn yes_or_no<'de, D: Deserializer<'de>>(column: D) -> Result<Option<bool>, D::Error> {
+    Option::<i64>::deserialize(column).map(|number| number.map(|number| number != 0))
 }
 
 /// How often something was redacted at places of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedactionLine {
     /// What was recognised.
     pub label: String,
@@ -192,7 +166,7 @@ impl Log {
         let query =
             format!("SELECT * FROM request WHERE {of} AND id < ?2 AND id >= ?3 ORDER BY id DESC LIMIT ?4");
         let before = before.unwrap_or(i64::MAX);
-        self.rows(&query, params![session, before, self.first_since(filter)?, most], RequestLine::read)
+        self.rows(&query, params![session, before, self.first_since(filter)?, most], read_row)
     }
 
     /// Returns the numbers of requests, the oldest first.
@@ -208,7 +182,7 @@ impl Log {
     /// When the log cannot be read.
     pub fn after(&self, id: i64, most: usize) -> Result<Vec<RequestLine>, LogError> {
         let query = "SELECT * FROM request WHERE id > ?1 ORDER BY id LIMIT ?2";
-        self.rows(query, params![id, most], RequestLine::read)
+        self.rows(query, params![id, most], read_row)
     }
 
     /// Returns what was redacted, the most frequent first.
@@ -217,21 +191,12 @@ impl Log {
     /// When the log cannot be read.
     pub fn redactions(&self, filter: &Filter) -> Result<Vec<RedactionLine>, LogError> {
         let query =
-            "SELECT label, count(*), count(DISTINCT edit.request), place, detector, rule, max(edit.at) FROM edit
+            "SELECT coalesce(label, '') AS label, count(*) AS count, count(DISTINCT edit.request) AS requests, place, detector,
+             rule, max(edit.at) AS last FROM edit
              WHERE kind = 'redact' AND edit.at >= ?1
              AND (?2 IS NULL OR (SELECT session FROM request WHERE id = edit.request) = ?2)
              GROUP BY label, place, detector, rule ORDER BY count(*) DESC, label, place, rule";
-        self.rows(query, params![filter.since.unwrap_or(0), self.session(filter)?], |row| {
-            Ok(RedactionLine {
-                label: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
-                count: row.get(1)?,
-                requests: row.get(2)?,
-                place: row.get(3)?,
-                detector: row.get(4)?,
-                rule: row.get(5)?,
-                last: row.get(6)?,
-            })
-        })
+        self.rows(query, params![filter.since.unwrap_or(0), self.session(filter)?], read_row)
     }
 
     /// Returns how many requests were logged since a time, and how many of them did not leave.

@@ -4,13 +4,19 @@
 use std::path::Path;
 
 use leafgate_record::RecordedEdit;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Params, Row, params};
-use serde::Serialize;
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::lists::RequestLine;
+use crate::lists::{RequestLine, listed};
 use crate::live::SavedCall;
 use crate::pieces::read_ids;
 use crate::schema::{self, FILE, OPENING};
+use crate::tokens::{JsonToken, JsonTokenKind, JsonTokens};
 
 /// A piece is no larger when it is read: a body has that bound.
 const MOST: usize = 64 << 20;
@@ -50,8 +56,7 @@ impl LogError {
 pub struct BodyView(pub Vec<u8>);
 
 /// An answer as the log has it: findings masked, tokens not restored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerView {
     /// The model that answered.
     pub model: String,
@@ -60,22 +65,72 @@ pub struct AnswerView {
     /// What it said.
     pub content: String,
     /// What it asked the client to do.
+    #[serde(deserialize_with = "listed")]
     pub calls: Vec<SavedCall>,
     /// What the upstream says went wrong.
     pub failure: Option<String>,
 }
 
+impl BodyView {
+    /// Returns JSON over several lines, spelled as it is; what is none, unchanged.
+    #[must_use]
+    pub fn pretty(&self) -> String {
+        if serde_json::from_slice::<IgnoredAny>(&self.0).is_err() {
+            return String::from_utf8_lossy(&self.0).into_owned();
+        }
+        let (mut out, mut depth, mut is_begun) =
+            (String::with_capacity(self.0.len() * 5 / 4), 0_usize, false);
+        let line = |out: &mut String, depth| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        };
+        for JsonToken { text, kind, .. } in JsonTokens::new(&self.0) {
+            let is_end = matches!(kind, JsonTokenKind::Sign(b'}' | b']'));
+            if matches!(kind, JsonTokenKind::Sign(sign) if sign.is_ascii_whitespace()) {
+                continue;
+            }
+            depth -= usize::from(is_end);
+            // What was just begun and ends at once stays in one line.
+            if is_begun != is_end {
+                line(&mut out, depth);
+            }
+            is_begun = matches!(kind, JsonTokenKind::Sign(b'{' | b'['));
+            depth += usize::from(is_begun);
+            out.push_str(&String::from_utf8_lossy(text));
+            match kind {
+                JsonTokenKind::Sign(b',') => line(&mut out, depth),
+                JsonTokenKind::Sign(b':') => out.push(' '),
+                JsonTokenKind::Sign(_) | JsonTokenKind::String | JsonTokenKind::Scalar => {}
+            }
+        }
+        out
+    }
+}
+
+impl Serialize for BodyView {
+    /// Writes JSON as it is spelled, and what is none as a text.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serde_json::from_slice::<&RawValue>(&self.0) {
+            Ok(json) => json.serialize(serializer),
+            Err(_) => String::from_utf8_lossy(&self.0).serialize(serializer),
+        }
+    }
+}
+
 /// All that the log has of one request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RequestView {
     /// What lists show of it.
+    #[serde(flatten)]
     pub line: RequestLine,
     /// What was changed.
+    #[serde(rename = "operations")]
     pub edits: Vec<RecordedEdit>,
+    /// Its answer.
+    #[serde(rename = "reply")]
+    pub answer: Option<AnswerView>,
     /// Its body.
     pub body: BodyView,
-    /// Its answer.
-    pub answer: Option<AnswerView>,
 }
 
 /// A log that is read.
@@ -149,7 +204,7 @@ impl Log {
     /// Returns what lists show of a request, and the ids of its pieces.
     pub(crate) fn line_and_pieces(&self, id: i64) -> Result<Option<(RequestLine, Vec<i64>)>, LogError> {
         self.row("SELECT * FROM request WHERE id = ?1", [id], |row| {
-            Ok((RequestLine::read(row)?, read_ids(&row.get::<_, Vec<u8>>("pieces")?)))
+            Ok((read_row(row)?, read_ids(&row.get::<_, Vec<u8>>("pieces")?)))
         })
     }
 
@@ -171,16 +226,7 @@ impl Log {
     fn edits(&self, id: i64) -> Result<Vec<RecordedEdit>, LogError> {
         let query =
             "SELECT kind, path, rule, label, detector, length FROM edit WHERE request = ?1 ORDER BY rowid";
-        self.rows(query, [id], |row| {
-            Ok(RecordedEdit {
-                kind: row.get::<_, String>(0)?.into(),
-                path: row.get(1)?,
-                rule: row.get(2)?,
-                label: row.get(3)?,
-                detector: row.get(4)?,
-                length: row.get(5)?,
-            })
-        })
+        self.rows(query, [id], read_row)
     }
 
     /// Returns a piece of a request's body.
@@ -193,17 +239,8 @@ impl Log {
     }
 
     pub(crate) fn answer(&self, id: i64) -> Result<Option<AnswerView>, LogError> {
-        let query = "SELECT model, reasoning, content, calls, failure FROM answer WHERE request = ?1";
-        self.row(query, [id], |row| {
-            let calls: String = row.get(3)?;
-            Ok(AnswerView {
-                model: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
-                reasoning: row.get(1)?,
-                content: row.get(2)?,
-                calls: serde_json::from_str(&calls).unwrap_or_default(),
-                failure: row.get(4)?,
-            })
-        })
+        let query = "SELECT coalesce(model, '') AS model, reasoning, content, calls, failure FROM answer WHERE request = ?1";
+        self.row(query, [id], read_row)
     }
 
     /// Returns the number of the request of a conversation that came at this moment, in milliseconds since the Unix epoch.
@@ -231,5 +268,38 @@ impl Log {
     /// When the log cannot be read.
     pub fn data_version(&self) -> Result<i64, LogError> {
         Ok(self.database.query_row("PRAGMA data_version", [], |row| row.get(0))?)
+    }
+}
+
+/// Reads a row by the names of its columns, but for bytes.
+pub(crate) fn read_row<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T> {
+    let mut columns = Vec::new();
+    for (place, name) in row.as_ref().column_names().into_iter().enumerate() {
+        columns.push((
+            name,
+            match row.get_ref(place)? {
+                ValueRef::Integer(number) => number.into(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+                ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
+            },
+        ));
+    }
+    // Why it does not fit would quote it.
+    T::deserialize(MapDeserializer::<_, serde_json::Error>::new(columns.into_iter()))
+        .map_err(|_| rusqlite::Error::InvalidQuery)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_shown_over_several_lines_as_it_is_spelled() {
+        let json = r#"{"b":[1.50,{}, [] ],"a":"\"{,\\","c":{"d":null}}"#;
+        assert_eq!(
+            BodyView(json.into()).pretty(),
+            "{\n  \"b\": [\n    1.50,\n    {},\n    []\n  ],\n  \"a\": \"\\\"{,\\\\\",\n  \"c\": {\n    \"d\": null\n  }\n}"
+        );
+        assert_eq!(BodyView(b"{no json".to_vec()).pretty(), "{no json");
     }
 }

@@ -36,7 +36,6 @@ const UNREADABLE: &str = "‹UNREADABLE›";
 
 /// Finds what must not be written.
 pub(crate) struct Masker {
-    engine: Engine,
     tokens: TokenKeys,
 }
 
@@ -50,18 +49,17 @@ pub(crate) struct Masked {
 
 impl Masker {
     pub(crate) fn new(tokens: TokenKeys) -> Self {
-        let engine = Engine::new(&["secrets", "pii"]).expect("the built-in packs have these names");
-        Masker { engine, tokens }
+        Masker { tokens }
     }
 
     /// Returns a text with all findings masked. `key` names it, where anything does.
     pub(crate) fn text<'t>(&self, policy: Option<&Policy>, key: &str, text: &'t str) -> Cow<'t, str> {
-        let ours = self.tokens.find(text);
-        let mut findings = self.engine.scan(&Input::new(text).with_key(key));
+        let (engine, ours) = (Engine::built_in(), self.tokens.find(text));
+        let mut findings = engine.scan(&Input::new(text).with_key(key));
         findings.retain(|found| !is_within(&found.range, &ours));
         for view in views(text) {
             let known = self.tokens.find(view.text());
-            for found in self.engine.scan(&Input::new(view.text())) {
+            for found in engine.scan(&Input::new(view.text())) {
                 if !is_within(&found.range, &known) {
                     let range = view.source(found.range.clone()).range;
                     findings.push(Finding { range, ..found });
@@ -106,10 +104,11 @@ fn is_within(range: &Range<usize>, ours: &[Range<usize>]) -> bool {
     ours.iter().any(|token| token.start <= range.start && range.end <= token.end)
 }
 
-/// What is open at some place of JSON.
-enum Open {
-    Object { key: String },
-    List { key: String },
+/// An object or a list that is open at some place of JSON.
+struct Open {
+    is_object: bool,
+    /// What names the values in it: the last key, or the key of the list.
+    key: String,
 }
 
 /// One walk over JSON.
@@ -123,11 +122,13 @@ struct MaskWalk<'m> {
 
 impl<'m> MaskWalk<'m> {
     fn new(masker: &'m Masker, policy: Option<&'m Policy>, start: Within<'_>, depth: usize) -> Self {
-        let object = Open::Object { key: String::new() };
         let open = match start {
             Within::Start => Vec::new(),
-            Within::Object => vec![object],
-            Within::List(key) => vec![object, Open::List { key: decoded(key).unwrap_or_default() }],
+            Within::Object => vec![Open { is_object: true, key: String::new() }],
+            Within::List(key) => vec![
+                Open { is_object: true, key: String::new() },
+                Open { is_object: false, key: decoded(key).unwrap_or_default() },
+            ],
         };
         MaskWalk { masker, policy, open, depth, out: Masked::default() }
     }
@@ -148,11 +149,8 @@ impl<'m> MaskWalk<'m> {
 
     fn sign(&mut self, byte: u8) {
         match byte {
-            b'{' => self.open.push(Open::Object { key: String::new() }),
-            b'[' => {
-                let key = self.key().to_owned();
-                self.open.push(Open::List { key });
-            }
+            b'{' => self.open.push(Open { is_object: true, key: String::new() }),
+            b'[' => self.open.push(Open { is_object: false, key: self.key().to_owned() }),
             b'}' | b']' => drop(self.open.pop()),
             _ => {}
         }
@@ -160,29 +158,22 @@ impl<'m> MaskWalk<'m> {
 
     /// The key that names what stands here. Elements of a list are named by the list's.
     fn key(&self) -> &str {
-        match self.open.last() {
-            Some(Open::Object { key } | Open::List { key }) => key,
-            None => "",
-        }
+        self.open.last().map_or("", |open| &open.key)
     }
 
     fn string(&mut self, spelled: &[u8], is_key: bool) {
         // What stands behind a key that is not read is not named by the one before.
-        if is_key && let Some(Open::Object { key }) = self.open.last_mut() {
-            key.clear();
+        if is_key && let Some(open) = self.open.last_mut() {
+            open.key.clear();
         }
         if spelled.len() > LONG {
             return self.write(&length_of(spelled));
         }
         let Some(text) = decoded(spelled) else { return self.write(UNREADABLE) };
         if is_key {
-            let masked = self.masker.text(self.policy, "", &text);
-            match *masked == *text {
-                true => self.out.json.extend_from_slice(spelled),
-                false => self.write(&masked),
-            }
-            if let Some(Open::Object { key }) = self.open.last_mut() {
-                *key = text;
+            self.put(spelled, &text, &self.masker.text(self.policy, "", &text));
+            if let Some(open) = self.open.last_mut() {
+                open.key = text;
             }
             return;
         }
@@ -198,10 +189,7 @@ impl<'m> MaskWalk<'m> {
                 masked
             }
         };
-        match masked == text {
-            true => self.out.json.extend_from_slice(spelled),
-            false => self.write(&masked),
-        }
+        self.put(spelled, &text, &masked);
     }
 
     /// Returns a text that is JSON, with masks.
@@ -224,10 +212,15 @@ impl<'m> MaskWalk<'m> {
             return self.out.json.extend_from_slice(spelled);
         }
         let text = String::from_utf8_lossy(spelled);
-        let masked = self.masker.text(self.policy, self.key(), &text).into_owned();
-        match masked == *text {
+        let masked = self.masker.text(self.policy, self.key(), &text);
+        self.put(spelled, &text, &masked);
+    }
+
+    /// Writes a value as it is spelled, or as a string with masks where there are any in its text.
+    fn put(&mut self, spelled: &[u8], text: &str, masked: &str) {
+        match masked == text {
             true => self.out.json.extend_from_slice(spelled),
-            false => self.write(&masked),
+            false => self.write(masked),
         }
     }
 
@@ -243,7 +236,7 @@ fn is_number(spelled: &[u8]) -> bool {
 
 /// Returns whether a string is a key: it stands in an object, and a colon follows.
 fn is_key(rest: &[u8], open: Option<&Open>) -> bool {
-    matches!(open, Some(Open::Object { .. }))
+    open.is_some_and(|open| open.is_object)
         && rest.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 

@@ -41,22 +41,33 @@ const GATHER: Duration = Duration::from_millis(20);
 const DROPPED: usize = 2;
 
 /// What waits for the writer.
-pub(crate) enum WriterMessage {
-    /// A request, and who waits for it to be on disk.
-    Request(Box<RequestRecord>, Option<oneshot::Sender<()>>),
+pub(crate) struct WriterMessage {
+    pub(crate) task: WriterTask,
+    /// Who waits for it to be on disk.
+    pub(crate) waits: Option<oneshot::Sender<()>>,
+}
+
+pub(crate) enum WriterTask {
+    Request(Box<RequestRecord>),
     Answer(RecordId, AnswerPart),
-    /// Somebody asks for a value, and waits for that to be on disk.
-    Reveal(RevealRecord, Option<oneshot::Sender<()>>),
+    /// Somebody asks for a value.
+    Reveal(RevealRecord),
     /// Somebody waits until what came before it is written, or cannot be.
-    Flush(oneshot::Sender<()>),
+    Flush,
     Stop,
+}
+
+impl From<WriterTask> for WriterMessage {
+    fn from(task: WriterTask) -> Self {
+        WriterMessage { task, waits: None }
+    }
 }
 
 impl WriterMessage {
     /// Returns the bytes that it keeps in memory.
     fn weight(&self) -> usize {
-        let texts = match self {
-            WriterMessage::Request(record, _) => {
+        let texts = match &self.task {
+            WriterTask::Request(record) => {
                 // One buffer may be all three.
                 let (received, source) = (&record.received, &record.source);
                 let is_another = |one: &Bytes, other: &Bytes| one.as_ptr() != other.as_ptr();
@@ -67,40 +78,25 @@ impl WriterMessage {
                 [Some(received), source_too, sent].into_iter().flatten().map(Bytes::len).sum::<usize>()
                     + edits
             }
-            WriterMessage::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
-            WriterMessage::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
-            WriterMessage::Answer(..)
-            | WriterMessage::Reveal(..)
-            | WriterMessage::Flush(_)
-            | WriterMessage::Stop => 0,
+            WriterTask::Answer(_, AnswerPart::Said(deltas)) => deltas.iter().map(Delta::len).sum(),
+            WriterTask::Answer(_, AnswerPart::End { answer: Some(answer), .. }) => answer.weight(),
+            WriterTask::Answer(..) | WriterTask::Reveal(_) | WriterTask::Flush | WriterTask::Stop => 0,
         };
         LEAST + texts
     }
 
-    /// Takes who waits for it to be on disk.
-    pub(crate) fn take_waits(&mut self) -> Option<oneshot::Sender<()>> {
-        match self {
-            WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.take(),
-            WriterMessage::Answer(..) | WriterMessage::Flush(_) | WriterMessage::Stop => None,
-        }
-    }
-
     /// Returns whether somebody waits for it.
     fn is_awaited(&self) -> bool {
-        match self {
-            WriterMessage::Request(_, waits) | WriterMessage::Reveal(_, waits) => waits.is_some(),
-            WriterMessage::Answer(..) => false,
-            WriterMessage::Flush(_) | WriterMessage::Stop => true,
-        }
+        self.waits.is_some() || matches!(self.task, WriterTask::Stop)
     }
 
     /// Returns whether it is taken without room: there are few for each request that was taken, and without the end of its answer a
     /// row would stay open.
     fn must_be_taken(&self) -> bool {
-        match self {
-            WriterMessage::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
-            WriterMessage::Flush(_) | WriterMessage::Stop => true,
-            WriterMessage::Request(..) | WriterMessage::Reveal(..) => false,
+        match &self.task {
+            WriterTask::Answer(_, part) => !matches!(part, AnswerPart::Said(_)),
+            WriterTask::Flush | WriterTask::Stop => true,
+            WriterTask::Request(_) | WriterTask::Reveal(_) => false,
         }
     }
 }
@@ -196,10 +192,10 @@ impl Batch {
     fn push(&mut self, (message, room): Weighed, shared: &QueueState) {
         shared.awaited.fetch_sub(usize::from(message.is_awaited()), SeqCst);
         self.room += room as usize;
-        match message {
-            WriterMessage::Stop => self.is_last = true,
-            WriterMessage::Flush(waits) => self.flushes.push(waits),
-            message => self.messages.push(message),
+        match message.task {
+            WriterTask::Stop => self.is_last = true,
+            WriterTask::Flush => self.flushes.extend(message.waits),
+            _ => self.messages.push(message),
         }
     }
 
@@ -320,7 +316,7 @@ mod tests {
     }
 
     fn part(words: &Words) -> WriterMessage {
-        WriterMessage::Answer(RecordId(1), AnswerPart::Said(Arc::clone(words)))
+        WriterTask::Answer(RecordId(1), AnswerPart::Said(Arc::clone(words))).into()
     }
 
     fn awaited() -> (WriterMessage, oneshot::Receiver<()>) {
@@ -331,7 +327,7 @@ mod tests {
             session: "".into(),
             by: String::new(),
         };
-        (WriterMessage::Reveal(reveal, Some(sender)), receiver)
+        (WriterMessage { task: WriterTask::Reveal(reveal), waits: Some(sender) }, receiver)
     }
 
     /// Takes from a queue that lets messages gather for ever, once the first of them waits.
@@ -383,7 +379,7 @@ mod tests {
         let (sender, mut flushed) = oneshot::channel();
         let small = words(1);
         entrance.offer(part(&small)).unwrap();
-        entrance.offer(WriterMessage::Flush(sender)).unwrap();
+        entrance.offer(WriterMessage { task: WriterTask::Flush, waits: Some(sender) }).unwrap();
         entrance.offer(part(&small)).unwrap();
         let batch = exit.take(EVER, EVER);
         assert_eq!(batch.messages.len(), 2);
@@ -398,7 +394,7 @@ mod tests {
         entrance.offer(part(&words(1))).unwrap();
         let batch = std::thread::scope(|scope| {
             let writer = scope.spawn(move || exit.take(EVER, Duration::ZERO));
-            entrance.offer(WriterMessage::Stop).unwrap();
+            entrance.offer(WriterTask::Stop.into()).unwrap();
             writer.join().unwrap()
         });
         assert_eq!((batch.messages.len(), batch.is_last), (1, true));
@@ -465,10 +461,10 @@ mod tests {
         let small = words(1);
         while entrance.offer(part(&small)).is_ok() {}
         let end = AnswerPart::End { complete: true, answer: None };
-        entrance.offer(WriterMessage::Answer(RecordId(1), end)).unwrap();
+        entrance.offer(WriterTask::Answer(RecordId(1), end).into()).unwrap();
         let (waits, _receiver) = awaited();
         assert_eq!(entrance.offer(waits), Err(OfferError::Full));
-        entrance.offer(WriterMessage::Stop).unwrap();
+        entrance.offer(WriterTask::Stop.into()).unwrap();
         let mut taken = 0;
         loop {
             let batch = exit.take(EVER, Duration::ZERO);

@@ -2,10 +2,10 @@
 
 use leafgate_record::RevealRecord;
 use rusqlite::{Connection, Transaction, params};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::lists::Filter;
-use crate::log::{Log, LogError};
+use crate::log::{Log, LogError, read_row};
 use crate::mask::Masker;
 use crate::schema::millis;
 
@@ -13,8 +13,7 @@ use crate::schema::millis;
 const MOST: i64 = 100_000;
 
 /// One time that somebody asked for a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevealLine {
     /// When, in milliseconds of Unix time.
     pub at: i64,
@@ -52,11 +51,9 @@ impl Log {
     /// When the log cannot be read.
     pub fn reveals(&self, filter: &Filter, most: usize) -> Result<Vec<RevealLine>, LogError> {
         let query =
-            "SELECT at, token, session, who FROM reveal WHERE at >= ?1 AND substr(session, 1, length(?2)) = ?2
+            "SELECT at, token, session, who AS by FROM reveal WHERE at >= ?1 AND substr(session, 1, length(?2)) = ?2
              ORDER BY id DESC LIMIT ?3";
         let session = filter.session.as_deref().unwrap_or_default();
-        self.rows(query, params![filter.since.unwrap_or(0), session, most], |row| {
-            Ok(RevealLine { at: row.get(0)?, token: row.get(1)?, session: row.get(2)?, by: row.get(3)? })
-        })
+        self.rows(query, params![filter.since.unwrap_or(0), session, most], read_row)
     }
 }

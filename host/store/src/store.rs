@@ -16,7 +16,7 @@ use crate::fault::StoreFault;
 use crate::files::LogFiles;
 use crate::keys::StoreKeys;
 use crate::presence::Presence;
-use crate::queue::{Entrance, OfferError, WriterMessage, queue};
+use crate::queue::{Entrance, OfferError, WriterMessage, WriterTask, queue};
 use crate::schema::{self, FILE, OPENING};
 use crate::writer::LogWriter;
 
@@ -140,7 +140,7 @@ impl Store {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // It waits no more for a writer that has ended.
-            let _ = self.entrance.offer(WriterMessage::Stop);
+            let _ = self.entrance.offer(WriterTask::Stop.into());
             let _ = writer.join();
         }
     }
@@ -160,33 +160,30 @@ impl Store {
     }
 
     /// Hands a message over that must be on disk.
-    fn awaited(&self, message: impl FnOnce(oneshot::Sender<()>) -> WriterMessage) -> Recorded {
+    fn awaited(&self, task: WriterTask) -> Option<oneshot::Receiver<()>> {
         let (sender, receiver) = oneshot::channel();
-        match self.offer(message(sender)) {
-            true => Recorded::Awaited(receiver),
-            false => Recorded::Refused,
-        }
+        self.offer(WriterMessage { task, waits: Some(sender) }).then_some(receiver)
     }
 }
 
 impl Recorder for Store {
     fn request(&self, request: Box<RequestRecord>) -> Recorded {
         if self.required {
-            return self.awaited(|waits| WriterMessage::Request(request, Some(waits)));
+            return self.awaited(WriterTask::Request(request)).map_or(Recorded::Refused, Recorded::Awaited);
         }
-        match self.offer(WriterMessage::Request(request, None)) {
+        match self.offer(WriterTask::Request(request).into()) {
             true => Recorded::Taken,
             false => Recorded::Missed,
         }
     }
 
     fn answer(&self, request: RecordId, part: AnswerPart) {
-        self.offer(WriterMessage::Answer(request, part));
+        self.offer(WriterTask::Answer(request, part).into());
     }
 
     /// It must be on disk, whether requests must be or not.
     fn reveal(&self, reveal: RevealRecord) -> Recorded {
-        self.awaited(|waits| WriterMessage::Reveal(reveal, Some(waits)))
+        self.awaited(WriterTask::Reveal(reveal)).map_or(Recorded::Refused, Recorded::Awaited)
     }
 
     fn is_required(&self) -> bool {
@@ -194,8 +191,7 @@ impl Recorder for Store {
     }
 
     fn flush(&self) -> Option<oneshot::Receiver<()>> {
-        let (sender, receiver) = oneshot::channel();
-        self.offer(WriterMessage::Flush(sender)).then_some(receiver)
+        self.awaited(WriterTask::Flush)
     }
 
     fn status(&self) -> Option<StoreStatus> {

@@ -21,7 +21,7 @@ use crate::mask::Masker;
 use crate::names::{PieceName, PieceNames};
 use crate::pace::WriterPace;
 use crate::presence::Presence;
-use crate::queue::{Batch, QueueExit, WriterMessage};
+use crate::queue::{Batch, QueueExit, WriterMessage, WriterTask};
 use crate::reveals;
 use crate::schema::{EPOCH, millis};
 use crate::store::{StoreConfig, StoreState};
@@ -127,8 +127,8 @@ impl LogWriter {
     /// Nothing more is told: what has not ended breaks off, and nobody waits any more for a person.
     fn end(mut self) {
         let broken =
-            |id: &RecordId| WriterMessage::Answer(*id, AnswerPart::End { complete: false, answer: None });
-        let mut broken: Vec<_> = self.live.keys().map(broken).collect();
+            |id: &RecordId| WriterTask::Answer(*id, AnswerPart::End { complete: false, answer: None });
+        let mut broken: Vec<_> = self.live.keys().map(|id| broken(id).into()).collect();
         self.write(&mut broken);
         if let Some(Err(error)) = self.presence.take().map(|presence| presence.end(&self.database)) {
             self.state.fails(Some(StoreFault::from(error).to_string()));
@@ -176,7 +176,7 @@ impl LogWriter {
         let written = self.transact(messages, now, &mut done);
         let taken = if written.is_ok() { done.taken } else { messages.len() };
         // Who waits hears of a failure once the status says it.
-        let waits: Vec<_> = messages[..taken].iter_mut().filter_map(WriterMessage::take_waits).collect();
+        let waits: Vec<_> = messages[..taken].iter_mut().filter_map(|message| message.waits.take()).collect();
         let ended: Vec<LiveRow> = done.ended.iter().filter_map(|id| self.live.remove(id)).collect();
         match written {
             Ok(()) => {
@@ -251,8 +251,8 @@ impl LogWriter {
                 break;
             }
             done.taken += 1;
-            match message {
-                WriterMessage::Request(record, _) => {
+            match &message.task {
+                WriterTask::Request(record) => {
                     let row = work.request(record, done)?;
                     done.written += 1;
                     if record.sent.is_some() {
@@ -261,13 +261,13 @@ impl LogWriter {
                         done.begun.push(record.id);
                     }
                 }
-                WriterMessage::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
+                WriterTask::Answer(id, AnswerPart::Ruled { outcome, rules }) => {
                     if let Some(row) = self.rows.get(id) {
                         work.ruled(*row, *outcome, rules)?;
                     }
                 }
-                WriterMessage::Reveal(reveal, _) => reveals::write(work.transaction, work.masker, reveal)?,
-                WriterMessage::Answer(id, part) => {
+                WriterTask::Reveal(reveal) => reveals::write(work.transaction, work.masker, reveal)?,
+                WriterTask::Answer(id, part) => {
                     // A request that was missed has no answer here.
                     if let Some(live) = self.live.get_mut(id)
                         && live.take(part)
@@ -276,7 +276,7 @@ impl LogWriter {
                         done.ended.push(*id);
                     }
                 }
-                WriterMessage::Flush(_) | WriterMessage::Stop => {}
+                WriterTask::Flush | WriterTask::Stop => {}
             }
         }
         for (id, live) in &self.live {

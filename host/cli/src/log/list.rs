@@ -1,5 +1,6 @@
 //! Requests, a line each.
 
+use leafgate_record::AnswerOutcome;
 use leafgate_store::RequestLine;
 
 use crate::exit::Exit;
@@ -58,13 +59,9 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         "broken" => ", broken off",
         _ => "",
     };
-    let ruled = match request.ruled.as_deref() {
-        None | Some("passed") => String::new(),
-        Some("held") => ", held for a person".to_owned(),
-        Some("partly-refused") => ", partly refused".to_owned(),
-        Some("abandoned") => ", left while a person was asked".to_owned(),
-        Some(outcome) => format!(", {outcome}"),
-    };
+    let ruled = request.ruled.as_deref().and_then(AnswerOutcome::from_name);
+    let ruled = ruled.filter(|outcome| *outcome != AnswerOutcome::Passed);
+    let ruled = ruled.map(|outcome| format!(", {}", outcome.label())).unwrap_or_default();
     format!("{status}{time}{state}{ruled}{tokens}")
 }
 

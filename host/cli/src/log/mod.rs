@@ -6,6 +6,7 @@ mod mark;
 mod show;
 mod tail;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,7 +26,7 @@ use crate::home;
 use crate::masking::masked;
 use crate::moments::local;
 use crate::options::one_of;
-use crate::print::{JsonOut, Printer, Style, counted};
+use crate::print::{Printer, Style, ascii_escapes, counted};
 use crate::private;
 use crate::runtime;
 use crate::table::Cell;
@@ -315,9 +316,7 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
     }
     let file = args.file.clone().or_else(|| is_chat.then(|| PathBuf::from("chat.json")));
     let Some(file) = file.filter(|file| file.as_os_str() != "-") else {
-        let mut written = Vec::new();
-        log.export(&filter, args.format, &mut JsonOut::new(&mut written))?;
-        printer.bytes(&written)?;
+        log.export(&filter, args.format, |json| printer.json_text(json))?;
         return Ok(Exit::Done);
     };
     let shown = file.display();
@@ -327,8 +326,8 @@ fn export(log: &Log, args: &ExportArgs, printer: &mut Printer) -> anyhow::Result
         "no request in the log is meant by that, so {shown} is not written: `leafgate log list` shows what there is"
     );
     let mut out = std::io::BufWriter::new(private::export_to(&file, args.force)?);
-    let count = log.export(&filter, args.format, &mut JsonOut::new(&mut out))?;
-    std::io::Write::flush(&mut out).with_context(|| format!("cannot write {shown}"))?;
+    let count = log.export(&filter, args.format, |json| out.write_all(ascii_escapes(json).as_bytes()))?;
+    out.flush().with_context(|| format!("cannot write {shown}"))?;
     printer.error_line(&format!("{} in {shown}", counted(count, "request")));
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! One request, and what differs between two.
 
 use leafgate_review::rows::Row;
-use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView, WholeRequest};
+use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView};
 use serde::Serialize;
 
 use super::list::{outcome, short};
@@ -16,7 +16,7 @@ pub(super) fn show(log: &Log, args: &ShowRequestArgs, printer: &mut Printer) -> 
         printer.text(Style::Plain, &String::from_utf8_lossy(&request.body.0))?;
         return Ok(Exit::Done);
     }
-    printer.show(&WholeRequest::of(&request), |_, printer| print(&request, printer))
+    printer.show(&request, print)
 }
 
 fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
@@ -25,7 +25,7 @@ fn print(request: &RequestView, printer: &mut Printer) -> anyhow::Result<()> {
     let edits: Vec<Row> = edits.iter().map(|edit| Row::of(&told(edit), Style::Edited)).collect();
     printer.rows(&edits)?;
     printer.line("")?;
-    printer.line(&pretty(&body.0))?;
+    printer.line(&body.pretty())?;
     if let Some(answer) = answer {
         print_answer(answer, printer)?;
     }
@@ -113,7 +113,7 @@ pub(super) fn diff(log: &Log, args: &DiffArgs, printer: &mut Printer) -> anyhow:
         }
     };
     let (other, request) = (log.show(earlier)?, later);
-    let (old, new) = (pretty(&other.body.0), pretty(&request.body.0));
+    let (old, new) = (other.body.pretty(), request.body.pretty());
     let (other, request) = (other.line.id, request.line.id);
     let diff = similar::TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
@@ -142,62 +142,4 @@ fn before(log: &Log, request: &RequestLine) -> anyhow::Result<i64> {
             request.id
         )
     })
-}
-
-/// Returns JSON over several lines, spelled as it is; what is none, unchanged.
-fn pretty(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_err() {
-        return text.into_owned();
-    }
-    let mut out = String::with_capacity(text.len() * 5 / 4);
-    let (mut depth, mut in_string, mut escaped, mut empty) = (0_usize, false, false, false);
-    let line = |out: &mut String, depth: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", depth));
-    };
-    for sign in text.chars() {
-        if in_string {
-            out.push(sign);
-            in_string = escaped || sign != '"';
-            escaped = !escaped && sign == '\\';
-            continue;
-        }
-        if sign.is_ascii_whitespace() {
-            continue;
-        }
-        if matches!(sign, '}' | ']') {
-            depth = depth.saturating_sub(1);
-            if !empty {
-                line(&mut out, depth);
-            }
-        } else if empty {
-            line(&mut out, depth);
-        }
-        empty = false;
-        out.push(sign);
-        match sign {
-            '"' => in_string = true,
-            '{' | '[' => (depth, empty) = (depth + 1, true),
-            ',' => line(&mut out, depth),
-            ':' => out.push(' '),
-            _ => {}
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_is_shown_over_several_lines_as_it_is_spelled() {
-        let json = r#"{"b":[1.50,{}, [] ],"a":"\"{,\\","c":{"d":null}}"#;
-        assert_eq!(
-            pretty(json.as_bytes()),
-            "{\n  \"b\": [\n    1.50,\n    {},\n    []\n  ],\n  \"a\": \"\\\"{,\\\\\",\n  \"c\": {\n    \"d\": null\n  }\n}"
-        );
-        assert_eq!(pretty(b"{no json"), "{no json");
-    }
 }

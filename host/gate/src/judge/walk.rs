@@ -19,7 +19,6 @@ use crate::multipart;
 use crate::outside;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
-use crate::request_event::RequestEvent;
 use crate::ruled::refuse_unread;
 use crate::session::Hints;
 use crate::shared::Shared;
@@ -87,7 +86,7 @@ impl Exchange {
         let codings = coding::codings(&self.parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        self.progress.tell(RequestEvent::Received(body.len()));
+        self.progress.received(body.len());
         Ok(Came::new(body, codings, reservation))
     }
 

@@ -330,7 +330,7 @@ impl Turns {
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
                         // It was decided before it was a turn.
-                        self.counters.cancelled();
+                        self.counters.counted().requests.cancelled += 1;
                     }
                     let over = turn.and_then(|turn| state.desk.summary(turn, now).ok());
                     let holds = over.into_iter().flat_map(|over| over.holds);
@@ -359,8 +359,8 @@ impl Turns {
         match turn.state {
             // Nobody heard of it while it waited.
             _ if over && !was_told => return,
-            _ if !was_told => self.counters.paused(),
-            TurnState::Cancelled | TurnState::TimedOut => self.counters.cancelled(),
+            _ if !was_told => self.counters.counted().requests.paused += 1,
+            TurnState::Cancelled | TurnState::TimedOut => self.counters.counted().requests.cancelled += 1,
             _ => {}
         }
         if over {

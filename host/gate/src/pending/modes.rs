@@ -88,7 +88,7 @@ impl Turns {
             desk.ask(session, class, question.as_ref(), now)
         });
         if matches!(asked, Asked::Dismissed(_)) {
-            self.counters.cancelled();
+            self.counters.counted().requests.cancelled += 1;
         }
         asked
     }

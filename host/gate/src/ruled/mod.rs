@@ -34,7 +34,6 @@ use crate::apis::{Wants, asks_for_several, configs};
 use crate::arriving::Arriving;
 use crate::exchange::Exchange;
 use crate::log::RequestProgress;
-use crate::request_event::RequestEvent;
 use crate::session::PriorResponse;
 use crate::shared::Shared;
 use crate::subject::Subject;
@@ -175,16 +174,10 @@ impl Exchange {
 }
 
 impl RuledExchange {
-    /// Tells what rules did about an answer. Those that could not run get a line of log each.
-    fn rules_ran(&self, tally: &RuleTally) {
-        self.progress.tell(RequestEvent::Judged { tally, is_first: false, took: None });
-        tally.warn_of_errors(&self.policy);
-    }
-
     /// Tells what became of an answer. One that passes and no rule matched is nothing to tell.
     fn answer_is(&self, outcome: AnswerOutcome, tally: &RuleTally) {
         if outcome > AnswerOutcome::Passed || !tally.rules.is_empty() {
-            self.progress.tell(RequestEvent::AnswerIs(outcome, &tally.rules));
+            self.progress.answer_is(outcome, &tally.rules);
         }
     }
 

@@ -21,7 +21,6 @@ use super::whole::{COPIES, RuledAnswer, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
 use crate::recording::ToldRequest;
-use crate::request_event::RequestEvent;
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
@@ -151,7 +150,7 @@ impl Judging {
         self.record_end(false);
         self.tell(AnswerOutcome::Blocked);
         self.exchange.not_judged();
-        self.exchange.progress.tell(RequestEvent::Refused(&refusal));
+        self.exchange.progress.refused(&refusal);
         Some(Ok(Frame::data(dialect::ending(&refusal, self.exchange.api))))
     }
 
@@ -245,7 +244,7 @@ impl Judging {
         let texts = self.texts.take();
         let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
         let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
-        self.exchange.rules_ran(&tally);
+        self.exchange.progress.answer_judged(&self.exchange.policy, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
         self.exchange.answer_is(outcome.max(least), &tally);
     }

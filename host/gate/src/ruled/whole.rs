@@ -92,7 +92,7 @@ impl RuledExchange {
             (true, true) => self.shared.on_worker(judge).await?,
             (false, _) => self.shared.on_blocking_pool(judge).await?,
         };
-        self.rules_ran(&tally);
+        self.progress.answer_judged(&self.policy, &tally);
         let told = |outcome| self.answer_is(outcome, &tally);
         let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
         let was_changed = changed.is_some();

@@ -19,7 +19,6 @@ use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
 use crate::log::RequestProgress;
-use crate::request_event::RequestEvent;
 use crate::ruled::{RuledAnswer, Ruling, SoFar};
 use crate::stages::{Along, Passed, RequestOutcome};
 use leafgate_http::refusal::{Code, Refusal};
@@ -145,7 +144,7 @@ async fn let_through(
 
 /// Tells of a frame's request that has no answer.
 fn not_asked(exchange: &Exchange, why: Why, refusal: Refusal) -> FrameAnswer {
-    exchange.progress.tell(RequestEvent::Refused(&refusal));
+    exchange.progress.refused(&refusal);
     FrameAnswer::Failed(why, Err(refusal))
 }
 

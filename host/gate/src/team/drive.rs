@@ -32,7 +32,6 @@ use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
 use crate::exchange::Exchange;
-use crate::request_event::RequestEvent;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
 use crate::teams::Began;
@@ -78,7 +77,7 @@ impl Exchange {
             Ok(answer) => answer,
             Err(_) => {
                 let (api, every) = (self.api, self.limits.keepalive);
-                let told = move |refusal: &Refusal| self.progress.tell(RequestEvent::Refused(refusal));
+                let told = move |refusal: &Refusal| self.progress.refused(refusal);
                 let answer = async move { answer.await.inspect_err(told) };
                 Ok(begun::begin(answer, api, every))
             }

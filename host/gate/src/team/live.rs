@@ -25,7 +25,6 @@ use crate::answer;
 use crate::apis::dialect;
 use crate::begun;
 use crate::exchange::Exchange;
-use crate::request_event::RequestEvent;
 use crate::restore::Restoring;
 use leafgate_http::content::{self, Content, ContentError};
 use leafgate_http::refusal::Refusal;
@@ -226,7 +225,7 @@ impl Rest {
         match self.run.take()?.await {
             Ok(error) => Some(begun::failing(error?, api).await),
             Err(refusal) => {
-                self.client.progress.tell(RequestEvent::Refused(&refusal));
+                self.client.progress.refused(&refusal);
                 Some(dialect::ending(&refusal, api))
             }
         }

@@ -2,14 +2,12 @@
 //!
 //! What is written is what the log has: findings masked, tokens not restored, no headers.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use bytes::Bytes;
 use leafgate_adapt::{TurnMessage, further_ids};
-use leafgate_record::{RecordedEdit, chosen_upstream};
+use leafgate_record::chosen_upstream;
 use leafgate_tree::{Document, Limits};
-use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -17,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::keys::StoreKeys;
 use crate::lists::{Filter, RequestLine};
 use crate::live::SavedCall;
-use crate::log::{AnswerView, Log, LogError, RequestView};
+use crate::log::{Log, LogError, RequestView};
 use crate::receipt;
 
 mod chat;
@@ -45,40 +43,9 @@ leafgate_words::words! {
     pub fn label = 1;
 }
 
-/// A request with all that is known of it, as JSON.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WholeRequest<'a> {
-    #[serde(flatten)]
-    line: &'a RequestLine,
-    operations: &'a [RecordedEdit],
-    reply: &'a Option<AnswerView>,
-    /// As JSON where it is some, else as text.
-    body: ExportBody<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ExportBody<'a> {
-    Json(&'a RawValue),
-    Text(std::borrow::Cow<'a, str>),
-}
-
-impl<'a> WholeRequest<'a> {
-    /// Returns all that a log has of a request.
-    #[must_use]
-    pub fn of(request: &'a RequestView) -> Self {
-        let RequestView { line, edits, body, answer } = request;
-        let body = match serde_json::from_slice(&body.0) {
-            Ok(json) => ExportBody::Json(json),
-            Err(_) => ExportBody::Text(String::from_utf8_lossy(&body.0)),
-        };
-        WholeRequest { line, operations: edits, reply: answer, body }
-    }
-}
-
 impl Log {
-    /// Writes requests in a form, the oldest first, and gives how many.
+    /// Writes requests in a form, the oldest first, and gives how many. Each stretch that `write` takes is text of JSON whose
+    /// strings are whole.
     ///
     /// # Errors
     /// When the log cannot be read, or the file not written.
@@ -86,27 +53,27 @@ impl Log {
         &self,
         filter: &Filter,
         format: ExportFormat,
-        out: &mut impl Write,
+        mut write: impl FnMut(&str) -> io::Result<()>,
     ) -> Result<usize, LogError> {
         match format {
             ExportFormat::Jsonl => self.each(filter, |request| {
-                serde_json::to_writer(&mut *out, &WholeRequest::of(&request))
-                    .map_err(std::io::Error::from)?;
-                Ok(out.write_all(b"\n")?)
+                let line = serde_json::to_string(&request).map_err(io::Error::from)?;
+                // A client may have spelled its body over several lines. No line ends within a string.
+                Ok(write(&(line.replace(['\r', '\n'], " ") + "\n"))?)
             }),
             ExportFormat::Har => {
                 let creator = json!({ "name": "leafgate", "version": env!("CARGO_PKG_VERSION") });
-                write!(out, "{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"entries\":[")?;
+                write(&format!("{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"entries\":["))?;
                 let mut first = true;
                 let count = self.each(filter, |request| {
                     let comma = if std::mem::take(&mut first) { "" } else { "," };
-                    Ok(write!(out, "{comma}\n{}", har_entry(&request))?)
+                    Ok(write(&format!("{comma}\n{}", har_entry(&request)))?)
                 })?;
-                writeln!(out, "\n]}}}}")?;
+                write("\n]}}\n")?;
                 Ok(count)
             }
-            ExportFormat::Replay => self.questions(filter, out, replay::add, replay::json),
-            ExportFormat::Chat => self.questions(filter, out, chat::add, chat::json),
+            ExportFormat::Replay => self.questions(filter, write, replay::add, replay::json),
+            ExportFormat::Chat => self.questions(filter, write, chat::add, chat::json),
         }
     }
 
@@ -114,7 +81,7 @@ impl Log {
     fn questions(
         &self,
         filter: &Filter,
-        out: &mut impl Write,
+        mut write: impl FnMut(&str) -> io::Result<()>,
         add: fn(&mut Questions, &RequestView),
         json: fn(Questions) -> Value,
     ) -> Result<usize, LogError> {
@@ -123,7 +90,7 @@ impl Log {
             add(&mut questions, &request);
             Ok(())
         })?;
-        writeln!(out, "{:#}", json(questions))?;
+        write(&format!("{:#}\n", json(questions)))?;
         Ok(count)
     }
 

@@ -1,17 +1,30 @@
 //! Exports that other programs read.
 
 use leafgate_record::{RecordId, Recorder as _};
-use leafgate_store::{ExportFormat, Filter, Log};
+use leafgate_store::{ExportFormat, Log};
 use serde_json::{Value, json};
 
-use crate::kit::{answer, begun, end, event, request, taken};
+use crate::kit::{self, answer, begun, end, event, request, taken};
 
 const PICTURE: &str = "https://example.org/a.png";
 
 fn exported(log: &Log, format: ExportFormat) -> Value {
-    let mut out = Vec::new();
-    log.export(&Filter::default(), format, &mut out).unwrap();
-    serde_json::from_slice(&out).unwrap()
+    serde_json::from_str(&kit::exported(log, format)).unwrap()
+}
+
+#[test]
+fn a_body_over_several_lines_is_one_line_of_an_export() {
+    let (folder, store) = begun();
+    for id in 1..=2 {
+        taken(store.request(request(id, &"{\r\n  \"model\": \"m\",\n\t\"messages\": []\r\n}".into())));
+    }
+    store.close();
+    let lines = kit::exported(&Log::open(folder.path()).unwrap(), ExportFormat::Jsonl);
+    let models: Vec<_> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["body"]["model"].clone())
+        .collect();
+    assert_eq!(models, ["m", "m"]);
 }
 
 fn user(text: &str) -> Value {

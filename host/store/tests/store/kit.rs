@@ -10,7 +10,7 @@ use leafgate_answer::{AnswerLimits, Api, Delta, Reader};
 use leafgate_contract::NoPlugins;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_record::{AnswerPart, RecordId, Recorded, Recorder as _, RequestRecord};
-use leafgate_store::{Store, StoreConfig, StoreKeys};
+use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -48,6 +48,17 @@ pub(crate) fn begun() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path(), |_| ());
     (folder, store)
+}
+
+/// What a log exports.
+pub(crate) fn exported(log: &Log, format: ExportFormat) -> String {
+    let mut out = String::new();
+    let write = |json: &str| {
+        out.push_str(json);
+        Ok(())
+    };
+    log.export(&Filter::default(), format, write).unwrap();
+    out
 }
 
 pub(crate) fn body(messages: &[String]) -> Bytes {

@@ -20,7 +20,8 @@ use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
 
 use self::kit::{
-    answer, begun, body, delta, end, event, files, head, keys, noise, open, policy, request, secret, taken,
+    answer, begun, body, delta, end, event, exported, files, head, keys, noise, open, policy, request,
+    secret, taken,
 };
 
 // S0-16, S0-116
@@ -80,9 +81,7 @@ fn a_request_says_which_upstream_it_went_to_and_no_key_of_its_address() {
         [(2, Some("house"), "https://api.example"), (1, None, "https://api.example/…/openai?…")]
     );
     for format in [ExportFormat::Jsonl, ExportFormat::Har, ExportFormat::Replay] {
-        let mut out = Vec::new();
-        log.export(&Filter::default(), format, &mut out).unwrap();
-        let out = String::from_utf8(out).unwrap();
+        let out = exported(&log, format);
         assert!(!out.contains(&key), "{format:?}: {out}");
         assert!(out.contains("house") || format == ExportFormat::Replay, "{format:?}: {out}");
     }

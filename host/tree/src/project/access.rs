@@ -8,19 +8,23 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::LeafKind;
 use crate::media::{self, FileKind};
 
-/// Who may change a leaf, and who looks at it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// Everybody; all detectors look.
-    Open,
-    /// A person only, since another value changes what the request means to the API. Detectors with a prefix look.
-    Protected,
-    /// Nobody: the API checks a signature over it. Detectors with a prefix look.
-    Frozen,
-    /// Nobody: binary media. Not scanned.
-    Opaque,
+leafgate_words::words! {
+    /// Who may change a leaf, and who looks at it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Access {
+        /// Everybody; all detectors look.
+        Open = "open",
+        /// A person only, since another value changes what the request means to the API. Detectors with a prefix look.
+        Protected = "protected",
+        /// Nobody: the API checks a signature over it. Detectors with a prefix look.
+        Frozen = "frozen",
+        /// Nobody: binary media. Not scanned.
+        Opaque = "opaque",
+    }
+    /// Its word in JSON.
+    pub fn name = 0;
 }
 
 /// What a format says about the members of one kind of object. A table without reasons, or with a key twice, does not compile.

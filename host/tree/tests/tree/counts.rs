@@ -68,7 +68,7 @@ impl Tally {
             self.leaves += 1;
             self.outside += usize::from(leaf.section().is_none());
             self.beyond_caps += usize::from(leaf.beyond_caps());
-            *self.access.entry(name(leaf.access())).or_default() += 1;
+            *self.access.entry(leaf.access().name()).or_default() += 1;
         }
         for section in document.sections() {
             *self.sections.entry(section.kind.name()).or_default() += 1;
@@ -76,7 +76,7 @@ impl Tally {
     }
 
     fn access(&self, access: Access) -> usize {
-        self.access.get(name(access)).copied().unwrap_or(0)
+        self.access.get(access.name()).copied().unwrap_or(0)
     }
 
     fn show(&self, format: Format, text: &mut String) {
@@ -89,15 +89,6 @@ impl Tally {
         let _ = writeln!(text, "  {leaves} leaves: {}; {outside} outside every section", list(&self.access));
         let _ = writeln!(text, "  {keys} keys; {beyond_caps} documents beyond the caps");
         let _ = writeln!(text, "  {sections} sections: {}; {unknown} of unknown kind", list(&self.sections));
-    }
-}
-
-fn name(access: Access) -> &'static str {
-    match access {
-        Access::Open => "open",
-        Access::Protected => "protected",
-        Access::Frozen => "frozen",
-        Access::Opaque => "opaque",
     }
 }
 
