@@ -165,13 +165,14 @@ impl NewPlugin {
 
     /// The author's own files.
     fn files(&self) -> Vec<(String, String)> {
+        let files: &[ProjectFile] = match self.language {
+            Language::Rust => &RUST,
+            Language::JavaScript => &SCRIPT,
+            Language::Python => &PYTHON,
+        };
         let filled =
             |(path, texts): &ProjectFile| (self.filled(path), self.filled(texts[self.world as usize]));
-        match self.language {
-            Language::Rust => RUST.iter().map(filled).collect(),
-            Language::JavaScript => SCRIPT.iter().map(filled).collect(),
-            Language::Python => PYTHON.iter().map(filled).collect(),
-        }
+        files.iter().map(filled).collect()
     }
 
     /// Fills what depends on the plugin into a template.
