@@ -14,15 +14,14 @@ use serde_json::json;
 use toml::Spanned;
 
 use crate::answer::TestAnswer;
-use crate::raw::{EXPECTED, RawEdit, RawTest};
+use crate::expectation::{ExpectedBytes, RECEIVED};
+use crate::raw::{RawEdit, RawTest};
 use crate::{
-    ChangeKind, Expected, ExpectedBytes, RequestChange, RequestFate, RuleTest, StatedContext, TestMatter,
+    ChangeKind, Expectation, RequestChange, RequestFate, RuleTest, StatedContext, TestMatter, TestPlace,
 };
 
 /// Bytes of a request, and of a file of bytes that are expected.
 const MAX_REQUEST: usize = 32 << 20;
-
-const RECEIVED: &str = "received";
 
 pub(super) struct TestCompiler<'c, 'd> {
     pub(super) complaints: Complaints<'d>,
@@ -30,14 +29,13 @@ pub(super) struct TestCompiler<'c, 'd> {
     /// The folder of the tests.
     pub(super) folder: &'c Path,
     /// The number of the file, and its name.
-    pub(super) number: usize,
+    pub(super) file: usize,
     pub(super) name: Arc<str>,
-    pub(super) text: &'c str,
 }
 
 impl TestCompiler<'_, '_> {
     /// Compiles one test; `None` where something is wrong with it, which has been reported.
-    pub(super) fn test(&mut self, raw: &Spanned<RawTest>) -> Option<RuleTest> {
+    pub(super) fn test(&mut self, number: usize, raw: &Spanned<RawTest>) -> Option<RuleTest> {
         let before = self.complaints.diagnostics.errors();
         let header = raw.span();
         let raw = raw.get_ref();
@@ -50,34 +48,16 @@ impl TestCompiler<'_, '_> {
         }
         let name = raw.name.as_ref()?;
         let line = self.complaints.diagnostics.line(self.complaints.file, &header);
+        let (numbers, file) = ((self.file, number), Arc::clone(&self.name));
         Some(RuleTest {
-            file: self.number,
-            shown_file: Arc::clone(&self.name),
-            name: name.get_ref().clone(),
+            place: TestPlace { numbers, file, line, name: name.get_ref().clone() },
             at: name.span(),
-            line,
             matter: matter?,
             said: context,
             rules,
             todo: said(&raw.todo).unwrap_or_default(),
             expected,
-            expected_at: EXPECTED
-                .iter()
-                .filter_map(|key| raw.place(key))
-                .filter(|at| self.is_direct(at))
-                .collect(),
-            end: self.text[header.start..].starts_with("[[").then(|| {
-                let places = RawTest::KEYS.iter().filter_map(|key| raw.place(key.name));
-                places.filter(|at| self.is_direct(at)).map(|at| at.end).fold(header.end, usize::max)
-            }),
         })
-    }
-
-    /// Whether a value stands behind its key. A table under a header of its own stands behind all keys of its
-    /// test.
-    fn is_direct(&self, at: &Range<usize>) -> bool {
-        let line = self.text[..at.start].rfind('\n').map_or(0, |newline| newline + 1);
-        self.text[line..at.start].contains('=')
     }
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<TestMatter> {
@@ -248,13 +228,13 @@ impl TestCompiler<'_, '_> {
         }
     }
 
-    fn expected(&mut self, raw: &RawTest) -> Expected {
+    fn expected(&mut self, raw: &RawTest) -> Expectation {
         let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
         // What leaves is expected to leave.
         let sends = edits.is_some() || bytes.is_some();
-        Expected {
+        Expectation {
             verdict: said(&raw.verdict).or((sends && held_by.is_none()).then_some(RequestFate::Forward)),
             held_by,
             edits,

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::answer::{TestAnswer, as_calls};
 use crate::change::{MadeChange, made};
-use crate::snapshot::TestSnapshot;
-use crate::{ChangeKind, ExpectedBytes, RequestChange, RuleTest, TestMatter};
+use crate::expectation::ExpectedBytes;
+use crate::{ChangeKind, Expectation, RequestChange, RuleTest, TestMatter};
 
 leafgate_words::words! {
     /// What becomes of a request, in one word.
@@ -84,18 +84,25 @@ impl Difference {
 }
 
 /// What running a test gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TestOutcome {
     /// How it compares.
     pub grade: Grade,
     /// Whether the test is known to fail.
     pub todo: bool,
+    /// How long it took.
+    #[serde(rename = "micros", serialize_with = "in_micros")]
+    pub took: Duration,
     /// In what it differs.
     pub differences: Vec<Difference>,
-    /// How long it took.
-    pub took: Duration,
     /// What the test would have to expect.
-    pub snapshot: TestSnapshot,
+    #[serde(skip)]
+    pub snapshot: Expectation,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn in_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u128(time.as_micros())
 }
 
 impl TestOutcome {
@@ -128,7 +135,7 @@ impl RuleTest {
             compare_edits(expected, &found.changes, &mut differences);
         }
         self.compare_bytes(&found, &mut differences);
-        if self.expects_nothing() {
+        if self.expected == Expectation::default() {
             let found = "the test expects nothing".to_owned();
             differences.push(Difference::new(Grade::Missing, "verdict", None, Some(found)));
         }
@@ -227,14 +234,6 @@ impl RuleTest {
         policy.evaluate(Arc::clone(document), context, &Vault::new(keys()))
     }
 
-    fn expects_nothing(&self) -> bool {
-        let expected = &self.expected;
-        expected.verdict.is_none()
-            && expected.held_by.is_none()
-            && expected.edits.is_none()
-            && expected.bytes.is_none()
-    }
-
     fn compare_verdict(&self, found: &ActualResult, differences: &mut Vec<Difference>) {
         let differs = |expected: &RequestFate| *expected != found.verdict;
         if let Some(expected) = self.expected.verdict.filter(differs) {
@@ -288,7 +287,7 @@ impl RuleTest {
     }
 
     /// What the test would have to expect.
-    fn snapshot(&self, found: ActualResult) -> TestSnapshot {
+    fn snapshot(&self, found: ActualResult) -> Expectation {
         let bytes = match &self.expected.bytes {
             Some(ExpectedBytes::Received) if *self.matter.received() == found.sent[..] => {
                 Some(ExpectedBytes::Received)
@@ -297,10 +296,9 @@ impl RuleTest {
             Some(ExpectedBytes::Received) | None => None,
         };
         let edits = found.changes.into_iter().map(|made| made.shown);
-        TestSnapshot {
-            verdict: found.verdict,
-            held_by: found.held_by,
-            // Of what is blocked nothing leaves, and how far rules came does not matter.
+        Expectation {
+            verdict: Some(found.verdict),
+            held_by: Some(found.held_by),
             edits: (found.verdict != RequestFate::Block).then(|| edits.collect()),
             bytes,
         }
