@@ -115,7 +115,7 @@ impl WasmLoader {
         }
         admission::check_signed(&binary, source)?;
         let name: Arc<str> = source.name.as_str().into();
-        let limits = Arc::new(self.limits().with(&source.limits)?);
+        let limits = Arc::new(self.limits().with(&source.limits));
         let config = match &script {
             Some(script) => script.envelope(&source.config),
             None => source.config.clone(),
