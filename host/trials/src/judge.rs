@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leafgate_diagnostic::said;
 use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 use serde::{Serialize, Serializer};
+use toml::Spanned;
 
 use crate::answer::{TestAnswer, as_calls};
 use crate::change::{MadeChange, made};
@@ -141,7 +143,7 @@ impl RuleTest {
         }
         TestOutcome {
             grade: differences.iter().fold(Grade::Right, |grade, it| grade.with(it.grade)),
-            todo: self.todo,
+            todo: said(&self.raw.todo).unwrap_or_default(),
             differences,
             took,
             snapshot: self.snapshot(found),
@@ -152,7 +154,7 @@ impl RuleTest {
     fn requested(&self, document: &Arc<Document>, policy: &Policy) -> ActualResult {
         let headers = self.headers();
         let context = self.context(On::Request, &headers);
-        let made = match policy.make_request(self.said.profile.as_deref(), document, &context) {
+        let made = match policy.make_request(text(&self.raw.profile), document, &context) {
             Ok(None) => return ActualResult::of(&self.evaluate(policy, &context, document)),
             Ok(Some(made)) => made,
             Err(error) => {
@@ -174,7 +176,7 @@ impl RuleTest {
     fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
         let mut found = ActualResult::untouched(answer.received.to_vec());
         let mut whole = answer.whole.clone();
-        let model = self.said.model.as_deref().or(answer.model());
+        let model = text(&self.raw.model).or(answer.model());
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
@@ -204,26 +206,26 @@ impl RuleTest {
     }
 
     fn headers(&self) -> Vec<Outside<'_>> {
-        let headers = self.said.headers.iter();
+        let headers = self.raw.header.iter().flat_map(Spanned::get_ref);
         headers.map(|(name, text)| Outside { part: Part::Header { name }, text }).collect()
     }
 
     /// What it says beside the body; an answer has no headers.
     fn context<'c>(&'c self, on: On, headers: &'c [Outside<'c>]) -> Context<'c> {
-        let said = &self.said;
+        let raw = &self.raw;
         Context {
             on,
-            session: said.session.as_deref().unwrap_or("rule-test"),
-            agent: said.agent.as_deref(),
-            model: said.model.as_deref(),
-            stream: said.stream.or(match &self.matter {
+            session: text(&raw.session).unwrap_or("rule-test"),
+            agent: text(&raw.agent),
+            model: text(&raw.model),
+            stream: said(&raw.stream).or(match &self.matter {
                 TestMatter::Request(_) => None,
                 TestMatter::Answer(answer) => Some(answer.streams),
             }),
-            subagent: said.subagent,
-            upstream: said.upstream.as_deref(),
-            upstream_name: said.upstream.as_deref(),
-            endpoint: said.endpoint.as_deref(),
+            subagent: said(&raw.subagent),
+            upstream: text(&raw.upstream),
+            upstream_name: text(&raw.upstream),
+            endpoint: text(&raw.endpoint),
             outside: headers,
             only: self.rules.as_ref(),
             ..Context::default()
@@ -371,4 +373,9 @@ fn told(change: &RequestChange, by_matters: bool) -> String {
 
 fn list(ids: &BTreeSet<String>) -> String {
     ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a text that a test may say.
+fn text(value: &Option<Spanned<String>>) -> Option<&str> {
+    value.as_ref().map(|text| text.get_ref().as_str())
 }

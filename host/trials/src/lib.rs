@@ -31,6 +31,7 @@ use serde::Serialize;
 
 use answer::TestAnswer;
 use compile::TestCompiler;
+use raw::RawTest;
 
 pub use change::{ChangeKind, RequestChange};
 pub use expectation::{Expectation, WrittenFile};
@@ -56,17 +57,17 @@ struct TestsFile {
 }
 
 /// One test.
-#[derive(Debug)]
+#[derive(derive_more::Debug)]
+#[debug("{place:?}: {matter:?}, {expected:?}")]
 pub struct RuleTest {
     /// Where it stands.
     pub place: TestPlace,
     /// Where its name stands.
     at: Range<usize>,
     matter: TestMatter,
-    said: StatedContext,
+    raw: RawTest,
     /// The rules that are asked; `None` for all.
     rules: Option<BTreeSet<String>>,
-    todo: bool,
     expected: Expectation,
 }
 
@@ -101,23 +102,6 @@ impl TestMatter {
             TestMatter::Answer(answer) => &answer.received,
         }
     }
-}
-
-/// What a test says about its request beside the body.
-#[derive(Default, derive_more::Debug)]
-#[debug("{} headers", self.headers.len())]
-struct StatedContext {
-    session: Option<String>,
-    agent: Option<String>,
-    subagent: Option<bool>,
-    model: Option<String>,
-    stream: Option<bool>,
-    upstream: Option<String>,
-    endpoint: Option<String>,
-    /// The profile that its base URL chose.
-    profile: Option<String>,
-    /// By name in lower case.
-    headers: Vec<(String, String)>,
 }
 
 impl RuleTests {
@@ -170,7 +154,7 @@ impl RuleTests {
         let (file, folder) = (self.files.len(), self.folder.as_path());
         let mut compiler = TestCompiler { complaints, policy, folder, file, name: name.into() };
         let mut tests: Vec<RuleTest> = Vec::new();
-        for (number, raw) in raw.iter().enumerate() {
+        for (number, raw) in raw.into_iter().enumerate() {
             let Some(test) = compiler.test(number, raw) else { continue };
             let TestPlace { name, .. } = &test.place;
             if let Some(first) = tests.iter().find(|first| first.place.name == *name) {
@@ -206,7 +190,8 @@ impl RuleTests {
                 let places: Vec<&str> = outcome.differences.iter().map(|it| it.at.as_str()).collect();
                 let message = format!("a test fails, {}: {}", outcome.grade, places.join(", "));
                 let hint = "`leafgate test` shows what differs".to_owned();
-                diagnostics.error(files[test.place.numbers.0], test.at.clone(), message, hint);
+                let file = files[test.place.numbers.0];
+                diagnostics.at_place(Severity::Error, file, test.at.clone(), message, hint);
             }
         }
         if self.tests.is_empty() {
