@@ -94,13 +94,7 @@ impl Compiled {
         let functions = Functions {
             describe: index(&exports.lifecycle, "describe")?,
             configure: index(&exports.lifecycle, "configure")?,
-            work: index(
-                &exports.work,
-                match exports.world {
-                    World::Detector => "detect",
-                    World::Transformer => "transform",
-                },
-            )?,
+            work: index(&exports.work, exports.world.function())?,
         };
         let slots = CallSlots::new(runtime.limits.calls_per_plugin);
         Ok(Compiled { world: exports.world, instance, functions, slots })
