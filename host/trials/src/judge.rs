@@ -102,7 +102,6 @@ pub struct TestOutcome {
     pub snapshot: Expectation,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn in_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u128(time.as_micros())
 }
