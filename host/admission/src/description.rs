@@ -1,63 +1,29 @@
 //! What a plugin says about itself (`lifecycle.describe`), checked.
 
-use std::sync::Arc;
-
 use leafgate_contract::{Description, one_line};
+use leafgate_detect::Label;
 
 use crate::refusal::Refusal;
 
-/// What a plugin said about itself.
-#[derive(Clone, Debug, Default)]
-pub struct SaidDescription {
-    /// Its own name.
-    pub name: String,
-    /// Its version, free text.
-    pub version: String,
-    /// One sentence.
-    pub summary: String,
-    /// Labels of its findings.
-    pub labels: Vec<String>,
-    /// JSON Schema of its configuration, as it wrote it.
-    pub config_schema: Option<String>,
-}
-
-/// The checked answer of `describe`.
-#[derive(Clone, Debug)]
-pub struct Described {
-    /// Name, version and summary are a line each.
-    pub description: Description,
-    /// As the plugin wrote it: for authors, who see that it is no schema where it is none.
-    pub config_schema: Option<String>,
-}
-
-impl SaidDescription {
-    /// Checks what was said. Labels become parts of tokens, so their form is fixed.
-    ///
-    /// # Errors
-    /// A description without a name, with more labels than `most_labels`, or with one that is none.
-    pub fn checked(self, most_labels: usize) -> Result<Described, Refusal> {
-        if self.name.is_empty() {
-            return Err(Refusal::Description("the name is empty".to_owned()));
-        }
-        if self.labels.len() > most_labels {
-            return Err(Refusal::Description(format!("more than {most_labels} labels")));
-        }
-        if let Some(wrong) = self.labels.iter().position(|label| !is_label(label)) {
-            let message = format!("label {} of its list is not of the form [A-Z][A-Z0-9]{{1,15}}", wrong + 1);
-            return Err(Refusal::Description(message));
-        }
-        let [name, version, summary] = [&self.name, &self.version, &self.summary].map(|text| one_line(text));
-        let labels = self.labels.into_iter().map(Arc::from).collect();
-        let description = Description { name, version, summary, labels };
-        Ok(Described { description, config_schema: self.config_schema })
+/// Checks what a plugin said, its labels apart from the rest. They become parts of tokens, so their form is
+/// fixed; name, version and summary become a line each.
+///
+/// # Errors
+/// A description without a name, with more labels than `most_labels`, or with one that is none.
+pub fn described(said: Description, labels: &[String], most_labels: usize) -> Result<Description, Refusal> {
+    if said.name.is_empty() {
+        return Err(Refusal::Description("the name is empty".to_owned()));
     }
-}
-
-fn is_label(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    (2..=16).contains(&bytes.len())
-        && bytes[0].is_ascii_uppercase()
-        && bytes.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    if labels.len() > most_labels {
+        return Err(Refusal::Description(format!("more than {most_labels} labels")));
+    }
+    let label = |(place, text): (usize, &String)| {
+        let message = format!("label {place} of its list is not of the form [A-Z][A-Z0-9]{{1,15}}");
+        Label::new(text).map_err(|_| Refusal::Description(message))
+    };
+    let labels = (1..).zip(labels).map(label).collect::<Result<_, _>>()?;
+    let [name, version, summary] = [&said.name, &said.version, &said.summary].map(|text| one_line(text));
+    Ok(Description { name, version, summary, labels, ..said })
 }
 
 #[cfg(test)]
@@ -65,20 +31,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_short_words_of_capitals_and_digits() {
-        for label in ["AB", "NAME", "A1", "ABCDEFGHIJKLMNOP"] {
-            assert!(is_label(label), "{label}");
-        }
-        for label in ["", "A", "1A", "name", "NA_ME", "ABCDEFGHIJKLMNOPQ", "ÄB"] {
-            assert!(!is_label(label), "{label}");
-        }
-    }
-
-    #[test]
     fn a_description_is_a_line_for_each_thing() {
         let summary = "one\n\u{1b}[2Jtwo".to_owned();
-        let said = SaidDescription { name: "n".to_owned(), summary, ..SaidDescription::default() };
-        assert_eq!(said.checked(1).unwrap().description.summary, r"one\n\u{1b}[2Jtwo");
-        assert!(SaidDescription::default().checked(1).is_err(), "without a name");
+        let said = Description { name: "n".to_owned(), summary, ..Description::default() };
+        assert_eq!(described(said.clone(), &[], 1).unwrap().summary, r"one\n\u{1b}[2Jtwo");
+        assert!(described(Description::default(), &[], 1).is_err(), "without a name");
+        for (labels, told) in [(["A", "B"], "more than 1"), (["NAME", "name"], "label 2 of")] {
+            let most = if told.starts_with('m') { 1 } else { 2 };
+            let refused = described(said.clone(), &labels.map(str::to_owned), most).unwrap_err();
+            assert!(refused.to_string().contains(told), "{refused}");
+        }
     }
 }

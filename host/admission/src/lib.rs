@@ -24,7 +24,7 @@ mod wrap;
 
 pub use anatomy::{Anatomy, FileLayer, read};
 pub use contract::{CONTRACT, Contract, Unspoken, Version};
-pub use description::{Described, SaidDescription};
+pub use description::described;
 pub use gate::{Admitted, Binary, Exports, admit, check_pin, check_signed, contract, exports, identify};
 pub use module::{Module, ModuleState, TELL, TELLS, Unseen};
 pub use refusal::Refusal;

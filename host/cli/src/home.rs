@@ -106,7 +106,7 @@ fn read(path: &Path) -> anyhow::Result<InstallationKey> {
         );
     }
     let text = io::read_to_string(file)?;
-    let bytes = from_hex(text.trim_end()).context(
+    let bytes = leafgate_contract::of_hex(text.trim_end()).context(
         "it is not 64 hexadecimal digits: restore it, or remove it and lose what older tokens stand for",
     )?;
     Ok(InstallationKey::from_bytes(bytes))
@@ -123,13 +123,6 @@ fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
         Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         written => Ok(written.map(drop)?),
     }
-}
-
-/// Reads the digits of a key or digest.
-pub(crate) fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
-    let mut bytes = [0; KEY_BYTES];
-    let decoded = base16ct::mixed::decode(text, &mut bytes).ok()?;
-    (decoded.len() == KEY_BYTES).then_some(bytes)
 }
 
 #[cfg(test)]

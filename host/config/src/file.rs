@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use leafgate_diagnostic::{Diagnostics, hint_for};
+use leafgate_diagnostic::{Diagnostics, Severity, hint_for};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,7 +36,7 @@ impl Layer {
             // A value that does not parse may be a password: the parser quotes none.
             reader.error(error.span().unwrap_or_default(), error.message().to_owned(), None);
         }
-        reader.tables(table.get_ref());
+        reader.file(table.get_ref());
         reader.layer
     }
 
@@ -104,71 +104,61 @@ struct ConfigReader<'r> {
 }
 
 impl ConfigReader<'_> {
-    fn tables(&mut self, table: &DeTable<'_>) {
-        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    fn file(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (UPSTREAMS, DeValue::Table(upstreams)) => self.upstreams(upstreams),
-                (UPSTREAMS, _) => self.error(
-                    value.span(),
-                    "`upstreams` must hold tables",
-                    Some("write `[upstreams.name]` above each upstream".to_owned()),
-                ),
-                (group, DeValue::Table(inner)) if is_group(group) => {
-                    for (key, value) in inner {
-                        let name = format!("{group}.{}", key.get_ref());
-                        let known =
-                            names.iter().filter(|name| name.starts_with(group)).copied().collect::<Vec<_>>();
-                        self.take(&name, KEYS, &known, key.span(), value, String::new());
-                    }
+                (UPSTREAMS, _) => {
+                    let hint = "write `[upstreams.name]` above each upstream".to_owned();
+                    self.error(value.span(), "`upstreams` must hold tables", hint);
                 }
-                (group, _) if is_group(group) => self.error(
-                    value.span(),
-                    format!("`{group}` must be a table"),
-                    Some(format!("write `[{group}]` and its keys below")),
-                ),
-                (name, _) => {
-                    let mut known = vec![UPSTREAMS];
-                    known.extend(KEYS.iter().map(|key| key.name.split('.').next().unwrap_or(key.name)));
-                    known.dedup();
-                    self.take(name, KEYS, &known, key.span(), value, String::new());
-                }
+                (name, _) => self.take(KEYS, "", name, key.span(), value),
             }
         }
     }
 
     fn upstreams(&mut self, upstreams: &DeTable<'_>) {
-        let known: Vec<&str> = UPSTREAM_KEYS.iter().map(|key| key.name).collect();
         for (upstream, table) in upstreams {
             let name = upstream.get_ref();
             let DeValue::Table(inner) = table.get_ref() else {
                 let hint = format!("write `[upstreams.{name}]` and its keys below");
-                self.error(table.span(), format!("the upstream `{name}` must be a table"), Some(hint));
+                self.error(table.span(), format!("the upstream `{name}` must be a table"), hint);
                 continue;
             };
             if !inner.keys().any(|key| key.get_ref() == "url") {
                 let message = format!("the upstream `{name}` has no `url`");
-                self.error(upstream.span(), message, Some("url = \"https://host\"".to_owned()));
+                self.error(upstream.span(), message, "url = \"https://host\"".to_owned());
             }
+            let prefix = format!("{UPSTREAMS}.{name}.");
             for (key, value) in inner {
-                let prefix = format!("{UPSTREAMS}.{name}.");
-                self.take(key.get_ref(), UPSTREAM_KEYS, &known, key.span(), value, prefix);
+                self.take(UPSTREAM_KEYS, &prefix, key.get_ref(), key.span(), value);
             }
         }
     }
 
-    /// Takes a value over under its key.
+    /// Takes a value over under its key, or those of a table of keys.
     fn take(
         &mut self,
-        name: &str,
         keys: &[SettingKey],
-        known: &[&str],
+        prefix: &str,
+        name: &str,
         at: Range<usize>,
         value: &Spanned<DeValue<'_>>,
-        prefix: String,
     ) {
+        if keys.iter().any(|key| key.name.split_once('.').is_some_and(|(group, _)| group == name)) {
+            let DeValue::Table(inner) = value.get_ref() else {
+                let hint = format!("write `[{name}]` and its keys below");
+                return self.error(value.span(), format!("`{name}` must be a table"), hint);
+            };
+            for (key, value) in inner {
+                self.take(keys, prefix, &format!("{name}.{}", key.get_ref()), key.span(), value);
+            }
+            return;
+        }
         let Some(key) = keys.iter().find(|key| key.name == name) else {
-            return self.error(at, format!("unknown key `{name}`"), Some(hint_for(name, known)));
+            let tables = prefix.is_empty().then_some(UPSTREAMS);
+            let known: Vec<&str> = keys.iter().map(|key| key.name).chain(tables).collect();
+            return self.error(at, format!("unknown key `{name}`"), hint_for(name, &known));
         };
         match key.kind.read(value.get_ref()) {
             Ok(value) => {
@@ -177,9 +167,7 @@ impl ConfigReader<'_> {
                 let value = self.in_folder(key.kind, value);
                 self.layer.values.insert(format!("{prefix}{name}"), (value, source));
             }
-            Err(error) => {
-                self.error(value.span(), format!("`{name}`: {error}"), Some(format!("{}.", key.about)));
-            }
+            Err(error) => self.error(value.span(), format!("`{name}`: {error}"), format!("{}.", key.about)),
         }
     }
 
@@ -196,12 +184,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: Option<String>) {
-        self.diagnostics.error(self.file, span, message, hint);
+    fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<Option<String>>) {
+        self.diagnostics.at_place(Severity::Error, self.file, span, message, hint);
     }
-}
-
-/// Returns whether settings have names that begin with this table's.
-fn is_group(name: &str) -> bool {
-    KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(group, _)| group == name))
 }

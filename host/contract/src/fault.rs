@@ -1,7 +1,5 @@
 //! Why a plugin gave no usable answer.
 
-use std::fmt;
-
 /// Why a plugin gave no usable answer. Nothing of its answer is applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -161,35 +159,21 @@ impl Fault {
     }
 }
 
-/// The units in which a plugin's answers are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// Findings of a detector, redactions of a transformer.
-    Findings,
-    /// Edits of a transformer.
-    Edits,
-    /// Memory on the host.
-    Bytes,
-}
-
-impl Amount {
-    fn limit(self) -> &'static str {
-        match self {
-            Amount::Findings => "findings",
-            Amount::Edits => "edits",
-            Amount::Bytes => "answer_bytes",
-        }
+leafgate_words::words! {
+    /// The units in which a plugin's answers are counted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Amount {
+        /// Findings of a detector, redactions of a transformer.
+        Findings = "findings" / "findings",
+        /// Edits of a transformer.
+        Edits = "edits" / "edits",
+        /// Memory on the host.
+        Bytes = "bytes" / "answer_bytes",
     }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Amount::Findings => "findings",
-            Amount::Edits => "edits",
-            Amount::Bytes => "bytes",
-        })
-    }
+    /// What it is called.
+    pub fn name = 0;
+    /// The limit of a rule file that bounds it.
+    fn limit = 1;
 }
 
 /// How an answer can be wrong.

@@ -22,6 +22,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use leafgate_detect::Label;
 use serde::Serialize;
 
 pub use answer::{CheckedEdits, CheckedFindings};
@@ -108,20 +109,22 @@ impl PluginLoader for NoPlugins {
 
 leafgate_words::words! {
     /// Which world of `leafgate:plugin` a component implements.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum World {
         /// Finds spans; answers may be remembered.
-        Detector = "detector",
+        Detector = "detector" / "detect",
         /// Edits a request that it sees as a whole.
-        Transformer = "transformer",
+        Transformer = "transformer" / "transform",
     }
     /// Its name in the contract.
     pub fn name = 0;
+    /// The function that does its work.
+    pub fn function = 1;
 }
 
 /// A plugin's description of itself (`lifecycle.describe`).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Description {
     /// Its own name, which need not be the one it is declared under.
     pub name: String,
@@ -129,8 +132,12 @@ pub struct Description {
     pub version: String,
     /// One sentence.
     pub summary: String,
-    /// Labels of its findings and redactions, `[A-Z][A-Z0-9]{1,15}`; findings name them by place.
-    pub labels: Vec<Arc<str>>,
+    /// Labels of its findings and redactions; findings name them by place.
+    pub labels: Vec<Label>,
+    /// JSON Schema of its configuration, as it wrote it, if it wrote any: authors see that it is none
+    /// where it is none.
+    #[serde(skip)]
+    pub config_schema: Option<String>,
 }
 
 /// A loaded, configured plugin.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// What `[plugins.<name>.limits]` sets; `None` where the runner's own limit holds. The runner refuses
-/// to load a plugin whose limits are above its caps.
+/// What `[plugins.<name>.limits]` sets; `None` where the runner's own limit holds. Rule files
+/// set none above its cap: a request waits no longer than clients do, and plugins leave room for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PluginLimits {
     /// Time for starting an instance, and for `describe` and `configure` on load.
@@ -20,4 +20,9 @@ pub struct PluginLimits {
     pub findings: Option<usize>,
     /// Edits for one request.
     pub edits: Option<usize>,
+}
+
+impl PluginLimits {
+    /// The most of [`PluginLimits::memory_bytes`] that a rule file sets.
+    pub const MOST_MEMORY: usize = 256 << 20;
 }

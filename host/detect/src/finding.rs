@@ -34,7 +34,16 @@ pub struct InvalidName {
 
 /// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
 #[derive(
-    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
+    Clone,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    derive_more::AsRef,
+    derive_more::Debug,
+    derive_more::Display,
 )]
 #[as_ref(str)]
 #[debug("{_0}")]

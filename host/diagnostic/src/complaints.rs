@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use crate::Diagnostics;
+use crate::{Diagnostics, Severity};
 
 /// Diagnostics of one file.
 pub struct Complaints<'d> {
@@ -35,12 +35,12 @@ impl TextFault {
 impl Complaints<'_> {
     /// Records an error at a place of the file.
     pub fn error(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.diagnostics.error(self.file, span, message, Some(hint.into()));
+        self.diagnostics.at_place(Severity::Error, self.file, span, message, hint.into());
     }
 
     /// Records a warning at a place of the file.
     pub fn warning(&mut self, span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
-        self.diagnostics.warning(self.file, span, message, Some(hint.into()));
+        self.diagnostics.at_place(Severity::Warning, self.file, span, message, hint.into());
     }
 
     /// Returns the file and the line of a place, for people.

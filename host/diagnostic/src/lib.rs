@@ -199,35 +199,14 @@ impl Diagnostics {
         self.files[file].position(span.start).0
     }
 
-    /// Records an error at a place, with a word under the caret and a hint.
-    pub fn error(
-        &mut self,
-        file: usize,
-        span: Range<usize>,
-        message: impl Into<String>,
-        hint: impl Into<Option<String>>,
-    ) {
-        self.at_place(Severity::Error, file, span, message.into(), hint.into());
-    }
-
-    /// Records a warning at a place.
-    pub fn warning(
-        &mut self,
-        file: usize,
-        span: Range<usize>,
-        message: impl Into<String>,
-        hint: impl Into<Option<String>>,
-    ) {
-        self.at_place(Severity::Warning, file, span, message.into(), hint.into());
-    }
-
-    fn at_place(
+    /// Records what is wrong at a place, with a hint.
+    pub fn at_place(
         &mut self,
         severity: Severity,
         file: usize,
         span: Range<usize>,
-        message: String,
-        hint: Option<String>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
     ) {
         let source = &self.files[file];
         let span = within(&source.text, span);
@@ -240,7 +219,7 @@ impl Diagnostics {
             let rendered = unquoted(severity, &message, &format!("{file_name}:{line}"), Some(&hint));
             (message, Some(hint), rendered)
         } else {
-            let (message, hint) = (without_secrets(message), hint.map(without_secrets));
+            let (message, hint) = (without_secrets(message.into()), hint.into().map(without_secrets));
             let rendered = render(severity, source, span.clone(), &message, hint.as_deref());
             (message, hint, rendered)
         };
@@ -368,7 +347,13 @@ mod tests {
         let mut diagnostics = Diagnostics::default();
         let file = diagnostics.add_file("a.toml".into(), text.clone());
         let at = text.find(&secret).unwrap();
-        diagnostics.error(file, at..at + 3, format!("no `{secret}`"), format!("not {secret}"));
+        diagnostics.at_place(
+            Severity::Error,
+            file,
+            at..at + 3,
+            format!("no `{secret}`"),
+            format!("not {secret}"),
+        );
         diagnostics.without_place(Severity::Warning, "a.toml", format!("no `{secret}`"), None);
         let all = diagnostics.into_all();
         assert!(!format!("{all:?}").contains(&secret[4..]), "{all:?}");

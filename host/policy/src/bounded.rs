@@ -11,10 +11,12 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use leafgate_diagnostic::Complaints;
 use regex::{Regex, RegexBuilder};
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::NFA;
 use regex_automata::{Input, MatchErrorKind};
+use toml::Spanned;
 
 /// Steps that any search may take: about a second at the slowest.
 const STEPS: usize = 1 << 28;
@@ -92,6 +94,20 @@ pub(crate) fn bad_regex(error: &regex::Error) -> String {
         why.lines().last().unwrap_or_default().trim_start_matches("error: ")
     )
 }
+
+/// Takes what a file's pattern compiles to, or says why it is no pattern.
+pub(crate) fn compiled<T>(
+    source: &Spanned<String>,
+    built: Result<T, regex::Error>,
+    hint: &str,
+    complaints: &mut Complaints<'_>,
+) -> Option<T> {
+    built.map_err(|error| complaints.error(source.span(), bad_regex(&error), hint)).ok()
+}
+
+/// What to do about a pattern that is none.
+pub(crate) const SYNTAX: &str =
+    "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes";
 
 impl Deref for Pattern {
     type Target = Regex;

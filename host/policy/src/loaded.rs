@@ -17,9 +17,15 @@ pub struct LoadedPlugin {
     pub path: PathBuf,
     /// The plugin itself.
     pub plugin: Arc<dyn Plugin>,
-    pub(crate) labels: Vec<Label>,
     /// The detector that its findings name, by label.
     pub(crate) detectors: Vec<DetectorId>,
+}
+
+impl LoadedPlugin {
+    /// The label that a finding names by its place.
+    pub(crate) fn label(&self, place: usize) -> Label {
+        self.plugin.description().labels[place].clone()
+    }
 }
 
 indexed!(PluginIndex: LoadedPlugin);

@@ -116,7 +116,8 @@ impl OwnSet {
             name: PACK.to_owned(),
             version: String::new(),
             summary: "Detectors of this policy.".to_owned(),
-            labels: all.iter().map(|own| own.label.as_str().into()).collect(),
+            labels: all.iter().map(|own| own.label.clone()).collect(),
+            config_schema: None,
         };
         Ok(OwnSet { all, index, uses, description, digest: hash.finalize().into() })
     }

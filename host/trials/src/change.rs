@@ -1,12 +1,11 @@
 //! What an evaluation did to a request, in the words of a test.
 
-use std::fmt;
-
 use leafgate_tree::{Author, Draft, NodeId, display_mask};
 use serde::Serialize;
 
 /// One thing that rules did to a request, or that a test expects of them.
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, derive_more::Debug)]
+#[debug("{} at {at} by {by:?}, {} bytes", does.kind(), does.text().len())]
 #[serde(rename_all = "camelCase")]
 pub struct RequestChange {
     /// The path of the leaf, of the message or tool, of the message behind one that was put in; or the
@@ -46,19 +45,6 @@ impl ChangeKind {
             ChangeKind::Text(text) | ChangeKind::Inserted(text) => text,
             ChangeKind::Deleted(_) => "",
         }
-    }
-}
-
-impl fmt::Debug for RequestChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RequestChange { at, by, does } = self;
-        write!(f, "{} at {at} by {by:?}, {} bytes", does.kind(), does.text().len())
-    }
-}
-
-impl fmt::Debug for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {} bytes", self.kind(), self.text().len())
     }
 }
 

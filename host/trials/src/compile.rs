@@ -14,15 +14,12 @@ use serde_json::json;
 use toml::Spanned;
 
 use crate::answer::TestAnswer;
-use crate::raw::{EXPECTED, RawEdit, RawTest};
-use crate::{
-    ChangeKind, Expected, ExpectedBytes, RequestChange, RequestFate, RuleTest, StatedContext, TestMatter,
-};
+use crate::expectation::{ExpectedBytes, RECEIVED};
+use crate::raw::{RawEdit, RawTest};
+use crate::{ChangeKind, Expectation, RequestChange, RequestFate, RuleTest, TestMatter, TestPlace};
 
 /// Bytes of a request, and of a file of bytes that are expected.
 const MAX_REQUEST: usize = 32 << 20;
-
-const RECEIVED: &str = "received";
 
 pub(super) struct TestCompiler<'c, 'd> {
     pub(super) complaints: Complaints<'d>,
@@ -30,54 +27,31 @@ pub(super) struct TestCompiler<'c, 'd> {
     /// The folder of the tests.
     pub(super) folder: &'c Path,
     /// The number of the file, and its name.
-    pub(super) number: usize,
+    pub(super) file: usize,
     pub(super) name: Arc<str>,
-    pub(super) text: &'c str,
 }
 
 impl TestCompiler<'_, '_> {
     /// Compiles one test; `None` where something is wrong with it, which has been reported.
-    pub(super) fn test(&mut self, raw: &Spanned<RawTest>) -> Option<RuleTest> {
+    pub(super) fn test(&mut self, number: usize, raw: Spanned<RawTest>) -> Option<RuleTest> {
         let before = self.complaints.diagnostics.errors();
-        let header = raw.span();
-        let raw = raw.get_ref();
-        let matter = self.matter(raw, &header);
+        let (header, mut raw) = (raw.span(), raw.into_inner());
+        if let Some(headers) = raw.header.as_mut().map(Spanned::get_mut) {
+            let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
+            *headers = std::mem::take(headers).into_iter().map(lower).collect();
+        }
+        let matter = self.matter(&raw, &header);
         let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
-        let context = self.said(raw);
-        let expected = self.expected(raw);
+        self.names(&raw);
+        let expected = self.expected(&raw);
         if self.complaints.diagnostics.errors() > before || !raw.broken.is_empty() {
             return None;
         }
-        let name = raw.name.as_ref()?;
+        let (name, at) = (raw.name.as_ref()?.get_ref().clone(), raw.name.as_ref()?.span());
         let line = self.complaints.diagnostics.line(self.complaints.file, &header);
-        Some(RuleTest {
-            file: self.number,
-            shown_file: Arc::clone(&self.name),
-            name: name.get_ref().clone(),
-            at: name.span(),
-            line,
-            matter: matter?,
-            said: context,
-            rules,
-            todo: said(&raw.todo).unwrap_or_default(),
-            expected,
-            expected_at: EXPECTED
-                .iter()
-                .filter_map(|key| raw.place(key))
-                .filter(|at| self.is_direct(at))
-                .collect(),
-            end: self.text[header.start..].starts_with("[[").then(|| {
-                let places = RawTest::KEYS.iter().filter_map(|key| raw.place(key.name));
-                places.filter(|at| self.is_direct(at)).map(|at| at.end).fold(header.end, usize::max)
-            }),
-        })
-    }
-
-    /// Whether a value stands behind its key. A table under a header of its own stands behind all keys of its
-    /// test.
-    fn is_direct(&self, at: &Range<usize>) -> bool {
-        let line = self.text[..at.start].rfind('\n').map_or(0, |newline| newline + 1);
-        self.text[line..at.start].contains('=')
+        let (numbers, file) = ((self.file, number), Arc::clone(&self.name));
+        let place = TestPlace { numbers, file, line, name };
+        Some(RuleTest { place, at, matter: matter?, raw, rules, expected })
     }
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<TestMatter> {
@@ -100,20 +74,6 @@ impl TestCompiler<'_, '_> {
             true => self.answer(raw, span).map(|answer| TestMatter::Answer(Box::new(answer))),
             false => self.document(raw, span).map(|document| TestMatter::Request(Arc::new(document))),
         }
-    }
-
-    fn profile(&mut self, raw: &RawTest) -> Option<String> {
-        let profile = raw.profile.as_ref()?;
-        if self.policy.assembly(profile.get_ref()).is_none() {
-            let known: Vec<&str> = self.policy.assemblies().iter().map(|it| &*it.id).collect();
-            let message = format!("the policy has no profile `{}`", profile.get_ref());
-            self.complaints.error(profile.span(), message, hint_for(profile.get_ref(), &known));
-        }
-        if raw.answer.is_some() || raw.answer_file.is_some() {
-            let hint = "a profile makes requests: give `text`, `request` or `file`";
-            self.complaints.error(profile.span(), "`profile` means nothing for an answer", hint);
-        }
-        Some(profile.get_ref().clone())
     }
 
     fn answer(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<TestAnswer> {
@@ -228,37 +188,31 @@ impl TestCompiler<'_, '_> {
         ids
     }
 
-    fn said(&mut self, raw: &RawTest) -> StatedContext {
-        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+    /// Checks the client and the profile that a test names.
+    fn names(&mut self, raw: &RawTest) {
         if let Some(agent) = raw.agent.as_ref().filter(|agent| !AGENTS.contains(&agent.get_ref().as_str())) {
             let message = format!("no client is called `{}`", agent.get_ref());
             self.complaints.error(agent.span(), message, hint_for(agent.get_ref(), AGENTS));
         }
-        let headers = raw.header.iter().flat_map(|header| header.get_ref());
-        let header = |(name, text): (&String, &String)| Outside {
-            part: Part::Header { name: name.to_ascii_lowercase() },
-            text: text.clone(),
-        };
-        StatedContext {
-            session: text(&raw.session),
-            agent: text(&raw.agent),
-            subagent: said(&raw.subagent),
-            model: text(&raw.model),
-            stream: said(&raw.stream),
-            upstream: text(&raw.upstream),
-            endpoint: text(&raw.endpoint),
-            profile: self.profile(raw),
-            headers: headers.map(header).collect(),
+        let Some(profile) = &raw.profile else { return };
+        if self.policy.assembly(profile.get_ref()).is_none() {
+            let known: Vec<&str> = self.policy.assemblies().iter().map(|it| &*it.id).collect();
+            let message = format!("the policy has no profile `{}`", profile.get_ref());
+            self.complaints.error(profile.span(), message, hint_for(profile.get_ref(), &known));
+        }
+        if raw.answer.is_some() || raw.answer_file.is_some() {
+            let hint = "a profile makes requests: give `text`, `request` or `file`";
+            self.complaints.error(profile.span(), "`profile` means nothing for an answer", hint);
         }
     }
 
-    fn expected(&mut self, raw: &RawTest) -> Expected {
+    fn expected(&mut self, raw: &RawTest) -> Expectation {
         let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
         // What leaves is expected to leave.
         let sends = edits.is_some() || bytes.is_some();
-        Expected {
+        Expectation {
             verdict: said(&raw.verdict).or((sends && held_by.is_none()).then_some(RequestFate::Forward)),
             held_by,
             edits,

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leafgate_policy::{Context, Evaluation, On, Policy, Verdict};
+use leafgate_diagnostic::said;
+use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use toml::Spanned;
 
 use crate::answer::{TestAnswer, as_calls};
 use crate::change::{MadeChange, made};
-use crate::snapshot::TestSnapshot;
-use crate::{ChangeKind, ExpectedBytes, RequestChange, RuleTest, TestMatter};
+use crate::expectation::ExpectedBytes;
+use crate::{ChangeKind, Expectation, RequestChange, RuleTest, TestMatter};
 
 leafgate_words::words! {
     /// What becomes of a request, in one word.
@@ -84,18 +86,24 @@ impl Difference {
 }
 
 /// What running a test gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TestOutcome {
     /// How it compares.
     pub grade: Grade,
     /// Whether the test is known to fail.
     pub todo: bool,
+    /// How long it took.
+    #[serde(rename = "micros", serialize_with = "in_micros")]
+    pub took: Duration,
     /// In what it differs.
     pub differences: Vec<Difference>,
-    /// How long it took.
-    pub took: Duration,
     /// What the test would have to expect.
-    pub snapshot: TestSnapshot,
+    #[serde(skip)]
+    pub snapshot: Expectation,
+}
+
+fn in_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u128(time.as_micros())
 }
 
 impl TestOutcome {
@@ -128,13 +136,13 @@ impl RuleTest {
             compare_edits(expected, &found.changes, &mut differences);
         }
         self.compare_bytes(&found, &mut differences);
-        if self.expects_nothing() {
+        if self.expected == Expectation::default() {
             let found = "the test expects nothing".to_owned();
             differences.push(Difference::new(Grade::Missing, "verdict", None, Some(found)));
         }
         TestOutcome {
             grade: differences.iter().fold(Grade::Right, |grade, it| grade.with(it.grade)),
-            todo: self.todo,
+            todo: said(&self.raw.todo).unwrap_or_default(),
             differences,
             took,
             snapshot: self.snapshot(found),
@@ -143,8 +151,9 @@ impl RuleTest {
 
     /// Judges its request as a gate would: as a profile makes it, where one is for it.
     fn requested(&self, document: &Arc<Document>, policy: &Policy) -> ActualResult {
-        let context = self.context(On::Request);
-        let made = match policy.make_request(self.said.profile.as_deref(), document, &context) {
+        let headers = self.headers();
+        let context = self.context(On::Request, &headers);
+        let made = match policy.make_request(text(&self.raw.profile), document, &context) {
             Ok(None) => return ActualResult::of(&self.evaluate(policy, &context, document)),
             Ok(Some(made)) => made,
             Err(error) => {
@@ -166,7 +175,7 @@ impl RuleTest {
     fn answered(&self, answer: &TestAnswer, policy: &Policy) -> ActualResult {
         let mut found = ActualResult::untouched(answer.received.to_vec());
         let mut whole = answer.whole.clone();
-        let model = self.said.model.as_deref().or(answer.model());
+        let model = text(&self.raw.model).or(answer.model());
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
@@ -195,23 +204,32 @@ impl RuleTest {
         found
     }
 
+    fn headers(&self) -> Vec<Outside> {
+        let headers = self.raw.header.iter().flat_map(Spanned::get_ref);
+        let header = |(name, text): &(String, String)| Outside {
+            part: Part::Header { name: name.to_ascii_lowercase() },
+            text: text.clone(),
+        };
+        headers.map(header).collect()
+    }
+
     /// What it says beside the body; an answer has no headers.
-    fn context(&self, on: On) -> Context<'_> {
-        let said = &self.said;
+    fn context<'c>(&'c self, on: On, headers: &'c [Outside]) -> Context<'c> {
+        let raw = &self.raw;
         Context {
             on,
-            session: said.session.as_deref().unwrap_or("rule-test"),
-            agent: said.agent.as_deref(),
-            model: said.model.as_deref(),
-            stream: said.stream.or(match &self.matter {
+            session: text(&raw.session).unwrap_or("rule-test"),
+            agent: text(&raw.agent),
+            model: text(&raw.model),
+            stream: said(&raw.stream).or(match &self.matter {
                 TestMatter::Request(_) => None,
                 TestMatter::Answer(answer) => Some(answer.streams),
             }),
-            subagent: said.subagent,
-            upstream: said.upstream.as_deref(),
-            upstream_name: said.upstream.as_deref(),
-            endpoint: said.endpoint.as_deref(),
-            outside: if on == On::Request { &said.headers } else { &[] },
+            subagent: said(&raw.subagent),
+            upstream: text(&raw.upstream),
+            upstream_name: text(&raw.upstream),
+            endpoint: text(&raw.endpoint),
+            outside: headers,
             only: self.rules.as_ref(),
             ..Context::default()
         }
@@ -219,14 +237,6 @@ impl RuleTest {
 
     fn evaluate(&self, policy: &Policy, context: &Context<'_>, document: &Arc<Document>) -> Evaluation {
         policy.evaluate(Arc::clone(document), context, &Vault::new(keys()))
-    }
-
-    fn expects_nothing(&self) -> bool {
-        let expected = &self.expected;
-        expected.verdict.is_none()
-            && expected.held_by.is_none()
-            && expected.edits.is_none()
-            && expected.bytes.is_none()
     }
 
     fn compare_verdict(&self, found: &ActualResult, differences: &mut Vec<Difference>) {
@@ -282,7 +292,7 @@ impl RuleTest {
     }
 
     /// What the test would have to expect.
-    fn snapshot(&self, found: ActualResult) -> TestSnapshot {
+    fn snapshot(&self, found: ActualResult) -> Expectation {
         let bytes = match &self.expected.bytes {
             Some(ExpectedBytes::Received) if *self.matter.received() == found.sent[..] => {
                 Some(ExpectedBytes::Received)
@@ -291,10 +301,9 @@ impl RuleTest {
             Some(ExpectedBytes::Received) | None => None,
         };
         let edits = found.changes.into_iter().map(|made| made.shown);
-        TestSnapshot {
-            verdict: found.verdict,
-            held_by: found.held_by,
-            // Of what is blocked nothing leaves, and how far rules came does not matter.
+        Expectation {
+            verdict: Some(found.verdict),
+            held_by: Some(found.held_by),
             edits: (found.verdict != RequestFate::Block).then(|| edits.collect()),
             bytes,
         }
@@ -367,4 +376,9 @@ fn told(change: &RequestChange, by_matters: bool) -> String {
 
 fn list(ids: &BTreeSet<String>) -> String {
     ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a text that a test may say.
+fn text(value: &Option<Spanned<String>>) -> Option<&str> {
+    value.as_ref().map(|text| text.get_ref().as_str())
 }

@@ -6,8 +6,8 @@
 //! rules did what nobody expects ([`Grade::Noisy`]), did not do what is expected ([`Grade::Missing`]), or
 //! did something else ([`Grade::Wrong`]).
 //!
-//! Nothing here writes a file: a [`TestSnapshot`] is what a test would have to expect, and whoever has shown
-//! it writes what [`RuleTests::with_snapshots`] returns.
+//! Nothing here writes a file: an [`Expectation`] is also what a test would have to expect, and whoever has
+//! shown it writes what [`RuleTests::expecting`] returns.
 //!
 //! Requests of tests are made up, and outcomes show their texts. What redaction wrote is shown as its
 //! label.
@@ -15,12 +15,11 @@
 mod answer;
 mod change;
 mod compile;
+mod expectation;
 mod judge;
 mod raw;
-mod snapshot;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,12 +27,15 @@ use std::sync::Arc;
 use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
 use leafgate_policy::{Outside, Policy};
 use leafgate_tree::Document;
+use serde::Serialize;
 
 use answer::TestAnswer;
+use compile::TestCompiler;
+use raw::RawTest;
 
 pub use change::{ChangeKind, RequestChange};
+pub use expectation::{Expectation, WrittenFile};
 pub use judge::{Difference, Grade, RequestFate, TestOutcome};
-pub use snapshot::{SnapshotError, TestSnapshot, WrittenFile};
 
 /// Bytes of a file of tests.
 const MAX_FILE: usize = 8 << 20;
@@ -55,23 +57,32 @@ struct TestsFile {
 }
 
 /// One test.
-#[derive(Debug)]
+#[derive(derive_more::Debug)]
+#[debug("{place:?}: {matter:?}, {expected:?}")]
 pub struct RuleTest {
-    file: usize,
-    shown_file: Arc<str>,
-    name: String,
+    /// Where it stands.
+    pub place: TestPlace,
     /// Where its name stands.
     at: Range<usize>,
-    line: usize,
     matter: TestMatter,
-    said: StatedContext,
+    raw: RawTest,
     /// The rules that are asked; `None` for all.
     rules: Option<BTreeSet<String>>,
-    todo: bool,
-    expected: Expected,
-    /// Where the keys of its expectation stand, and where new ones can be written.
-    expected_at: Vec<Range<usize>>,
-    end: Option<usize>,
+    expected: Expectation,
+}
+
+/// The name of a test, and where it stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct TestPlace {
+    /// The number of its file, and its own number in it.
+    #[serde(skip)]
+    numbers: (usize, usize),
+    /// Its file.
+    pub file: Arc<str>,
+    /// The line that it begins in.
+    pub line: usize,
+    /// Its name.
+    pub name: String,
 }
 
 /// What a test is about.
@@ -89,50 +100,6 @@ impl TestMatter {
         match self {
             TestMatter::Request(document) => document.source(),
             TestMatter::Answer(answer) => &answer.received,
-        }
-    }
-}
-
-/// What a test says about its request beside the body.
-#[derive(Default, derive_more::Debug)]
-#[debug("{} headers", self.headers.len())]
-struct StatedContext {
-    session: Option<String>,
-    agent: Option<String>,
-    subagent: Option<bool>,
-    model: Option<String>,
-    stream: Option<bool>,
-    upstream: Option<String>,
-    endpoint: Option<String>,
-    /// The profile that its base URL chose.
-    profile: Option<String>,
-    /// By name in lower case.
-    headers: Vec<Outside>,
-}
-
-/// What a test expects; `None` where it says nothing about it.
-#[derive(Debug, Default)]
-struct Expected {
-    verdict: Option<RequestFate>,
-    held_by: Option<BTreeSet<String>>,
-    edits: Option<Vec<RequestChange>>,
-    bytes: Option<ExpectedBytes>,
-}
-
-/// The bytes that would leave.
-#[derive(Clone, PartialEq, Eq)]
-enum ExpectedBytes {
-    /// Those that came.
-    Received,
-    /// Those of a file beside the tests; `None` where there is no such file yet.
-    File(String, Option<Vec<u8>>),
-}
-
-impl fmt::Debug for ExpectedBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ExpectedBytes::Received => f.write_str("received"),
-            ExpectedBytes::File(name, _) => f.write_str(name),
         }
     }
 }
@@ -176,9 +143,28 @@ impl RuleTests {
                 return diagnostics.without_place(Severity::Error, name, message, None);
             }
         };
-        let number = self.files.len();
-        self.tests.extend(read_text(number, &name, &text, &self.folder, policy, diagnostics));
+        self.read_text(&name, &text, policy, diagnostics);
         self.files.push(TestsFile { path, text });
+    }
+
+    fn read_text(&mut self, name: &str, text: &str, policy: &Policy, diagnostics: &mut Diagnostics) {
+        let file = diagnostics.add_file_of(&self.folder, Path::new(name), text.to_owned());
+        let mut complaints = Complaints { file, diagnostics };
+        let raw = raw::read(text, &mut complaints);
+        let (file, folder) = (self.files.len(), self.folder.as_path());
+        let mut compiler = TestCompiler { complaints, policy, folder, file, name: name.into() };
+        let mut tests: Vec<RuleTest> = Vec::new();
+        for (number, raw) in raw.into_iter().enumerate() {
+            let Some(test) = compiler.test(number, raw) else { continue };
+            let TestPlace { name, .. } = &test.place;
+            if let Some(first) = tests.iter().find(|first| first.place.name == *name) {
+                let message = format!("test `{name}` is written twice");
+                let hint = format!("the first is in line {}", first.place.line);
+                compiler.complaints.error(test.at.clone(), message, hint);
+            }
+            tests.push(test);
+        }
+        self.tests.extend(tests);
     }
 
     /// Returns the tests, in the order of the files.
@@ -204,7 +190,8 @@ impl RuleTests {
                 let places: Vec<&str> = outcome.differences.iter().map(|it| it.at.as_str()).collect();
                 let message = format!("a test fails, {}: {}", outcome.grade, places.join(", "));
                 let hint = "`leafgate test` shows what differs".to_owned();
-                diagnostics.error(files[test.file], test.at.clone(), message, hint);
+                let file = files[test.place.numbers.0];
+                diagnostics.at_place(Severity::Error, file, test.at.clone(), message, hint);
             }
         }
         if self.tests.is_empty() {
@@ -217,54 +204,6 @@ impl RuleTests {
             0 => Ok(()),
             _ => Err(diagnostics.into_error_of("the policy does not pass its tests")),
         }
-    }
-}
-
-fn read_text(
-    number: usize,
-    name: &str,
-    text: &str,
-    folder: &Path,
-    policy: &Policy,
-    diagnostics: &mut Diagnostics,
-) -> Vec<RuleTest> {
-    let file = diagnostics.add_file_of(folder, Path::new(name), text.to_owned());
-    let mut complaints = Complaints { file, diagnostics };
-    let raw = raw::read(text, &mut complaints);
-    let mut compiler = compile::TestCompiler { complaints, policy, folder, number, name: name.into(), text };
-    let mut tests: Vec<RuleTest> = Vec::new();
-    for raw in &raw {
-        let Some(test) = compiler.test(raw) else { continue };
-        if let Some(first) = tests.iter().find(|first| first.name == test.name) {
-            let message = format!("test `{}` is written twice", test.name);
-            compiler.complaints.error(
-                test.at.clone(),
-                message,
-                format!("the first is in line {}", first.line),
-            );
-        }
-        tests.push(test);
-    }
-    tests
-}
-
-impl RuleTest {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the file that it stands in.
-    #[must_use]
-    pub fn file(&self) -> &str {
-        &self.shown_file
-    }
-
-    /// Returns the line that it begins in.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        self.line
     }
 }
 

@@ -55,9 +55,6 @@ table! {
     }
 }
 
-/// The keys that say what a test expects, in the order in which they are written.
-pub(crate) const EXPECTED: &[&str] = &["verdict", "held_by", "edits", "bytes"];
-
 /// Reads one file, and reports whatever is wrong with it.
 pub(crate) fn read(text: &str, complaints: &mut Complaints<'_>) -> Vec<Spanned<RawTest>> {
     let Some(table) = parse(text, complaints) else { return Vec::new() };

@@ -35,14 +35,6 @@ pub struct CodeCache {
     most: u64,
     /// Tells drafts of one process apart.
     drafts: AtomicU64,
-    counts: CacheCounts,
-}
-
-/// What became of entries, for tests and figures.
-#[derive(Debug, Default)]
-struct CacheCounts {
-    hits: AtomicU64,
-    misses: AtomicU64,
 }
 
 /// Never shown.
@@ -94,8 +86,7 @@ impl CodeCache {
         if !metadata.is_dir() || !own || metadata.mode() & 0o077 != 0 {
             return Err(CacheError::NotOwn(folder));
         }
-        let (drafts, counts) = (AtomicU64::default(), CacheCounts::default());
-        Ok(CodeCache { folder, secret: Secret(secret), most, drafts, counts })
+        Ok(CodeCache { folder, secret: Secret(secret), most, drafts: AtomicU64::default() })
     }
 
     /// Returns the code of a component, if it is there and nobody has changed it.
@@ -104,8 +95,6 @@ impl CodeCache {
         let code = leafgate_folder::read(&entry.path, largest + MAGIC.len() + TAG)
             .ok()
             .and_then(|bytes| entry.code(bytes));
-        let count = if code.is_some() { &self.counts.hits } else { &self.counts.misses };
-        count.fetch_add(1, Ordering::Relaxed);
         if code.is_some() {
             // What is used stays. Where that cannot be noted, it goes earlier.
             let _ = File::open(&entry.path).and_then(|file| file.set_modified(SystemTime::now()));
@@ -246,8 +235,6 @@ mod tests {
         first.put(&Engine::default(), b"component", b"code");
         assert_eq!(get(&cache(folder.path(), 1), b"component").as_deref(), Some(&b"code"[..]));
         assert_eq!(get(&first, b"another"), None);
-        let counts = (first.counts.hits.load(Ordering::Relaxed), first.counts.misses.load(Ordering::Relaxed));
-        assert_eq!(counts, (0, 2));
         let entry = fs::metadata(only_entry(&first)).unwrap();
         assert_eq!(
             (entry.mode() & 0o777, fs::metadata(&first.folder).unwrap().mode() & 0o777),

@@ -3,42 +3,44 @@
 
 use std::path::Path;
 
-use leafgate_admission::{
-    self as admission, Anatomy, BadSignatures, Binary, Described, FileLayer, Script, Signatures,
-    VerifiedSignature,
-};
+use leafgate_admission::{self as admission, Anatomy, Binary, FileLayer, Script, Signatures};
 use leafgate_contract::{Description, LoadError, World};
+use serde::Serialize;
 
 use crate::loader::WasmLoader;
 use crate::refusal::LoadRefusal;
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// Core module or component; `None` for a script.
-    pub layer: Option<FileLayer>,
-    /// Size of the file in bytes.
-    pub size: usize,
-    /// SHA-256 of the file, as `sha256` in a rule file pins it.
-    pub digest: [u8; 32],
-    /// Who has signed it, and whose signature is of another file; or why that cannot be told.
-    pub signatures: Result<VerifiedSignature, BadSignatures>,
+    /// What kind of a file it is.
+    pub layer: &'static str,
+    /// Size of the file.
+    pub bytes: usize,
+    /// Digest of the file, as `sha256` in a rule file pins it.
+    pub sha256: String,
+    /// Version of `leafgate:plugin` that it was built for, if it names one.
+    pub contract: Option<String>,
+    /// Which world it implements, if exactly one.
+    pub world: Option<World>,
+    /// Who has signed it.
+    pub signed: Vec<String>,
     /// Imports by name; of a core module `module.field`.
     pub imports: Vec<String>,
     /// Exports by name.
     pub exports: Vec<String>,
-    /// Which world it implements, if exactly one.
-    pub world: Option<World>,
-    /// Version of `leafgate:plugin` that it was built for, if it names one.
-    pub contract: Option<String>,
     /// Why it is configured for each call, which is slower than once on load; `None` where it is
     /// not, or does not load.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub configured_each_call: Option<String>,
-    /// JSON Schema of its configuration, as it wrote it, if it wrote any.
-    pub config_schema: Option<String>,
     /// What it says about itself, or why it does not load. It is not configured here.
+    #[serde(skip)]
     pub description: Result<Description, LoadError>,
 }
+
+/// What a file that passes the gate says: its world, itself, and why it is configured for each call.
+type InspectedCode = (World, Description, Option<String>);
 
 impl WasmLoader {
     /// Looks at a file without configuring it. A file that would be refused is described with the
@@ -56,20 +58,33 @@ impl WasmLoader {
                 (Some(anatomy), self.loaded(&binary))
             }
         };
-        let known = loaded.as_ref().ok();
-        let world = || self.world_of(anatomy.as_ref()?);
+        let layer = anatomy.as_ref().map_or("script", |anatomy| match anatomy.layer {
+            FileLayer::CoreModule => "core module",
+            FileLayer::Component => "component",
+        });
+        let (imports, exports) = match &anatomy {
+            Some(anatomy) => (anatomy.imports.clone(), anatomy.exports.clone()),
+            None => Default::default(),
+        };
+        let (world, description, configured_each_call) = match loaded {
+            Ok((world, description, each_call)) => (Some(world), Ok(description), each_call),
+            Err(refusal) => {
+                let world = anatomy.as_ref().and_then(|anatomy| self.world_of(anatomy));
+                (world, Err(refusal.into()), None)
+            }
+        };
+        let signed = Signatures::of(path).map(|signatures| signatures.verify(&binary.digest).signed);
         Ok(Inspection {
-            layer: anatomy.as_ref().map(|anatomy| anatomy.layer),
-            size: binary.bytes.len(),
-            digest: binary.digest,
-            signatures: Signatures::of(path).map(|signatures| signatures.verify(&binary.digest)),
-            world: known.map(|loaded| loaded.world).or_else(world),
+            layer,
+            bytes: binary.bytes.len(),
+            sha256: base16ct::lower::encode_string(&binary.digest),
             contract: anatomy.as_ref().and_then(admission::contract),
-            configured_each_call: known.and_then(|loaded| loaded.each_call.clone()),
-            config_schema: known.and_then(|loaded| loaded.described.config_schema.clone()),
-            description: loaded.map(|loaded| loaded.described.description).map_err(LoadError::from),
-            imports: anatomy.as_ref().map(|anatomy| anatomy.imports.clone()).unwrap_or_default(),
-            exports: anatomy.map(|anatomy| anatomy.exports).unwrap_or_default(),
+            world,
+            signed: signed.unwrap_or_default().iter().map(ToString::to_string).collect(),
+            imports,
+            exports,
+            configured_each_call,
+            description,
         })
     }
 
@@ -77,11 +92,7 @@ impl WasmLoader {
     fn evaluated(&self, script: &Script) -> Result<InspectedCode, LoadRefusal> {
         let (world, described) =
             self.described_script(script, &"inspected".into(), self.limits(), "", &|| false)?;
-        Ok(InspectedCode {
-            world,
-            described,
-            each_call: Some("a script is evaluated for each call".to_owned()),
-        })
+        Ok((world, described, Some("a script is evaluated for each call".to_owned())))
     }
 
     fn world_of(&self, anatomy: &Anatomy) -> Option<World> {
@@ -93,13 +104,6 @@ impl WasmLoader {
         let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
         let described = self.described(&unconfigured.compiled, &"inspected".into(), self.limits())?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
-        Ok(InspectedCode { world: admitted.exports.world, described, each_call })
+        Ok((admitted.exports.world, described, each_call))
     }
-}
-
-/// What a file that passes the gate says.
-struct InspectedCode {
-    world: World,
-    described: Described,
-    each_call: Option<String>,
 }

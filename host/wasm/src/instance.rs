@@ -9,12 +9,13 @@ use std::time::Duration;
 use leafgate_admission::{Exports, ModuleState};
 use leafgate_contract::{Fault, InvalidAnswer, PluginWords, World, one_line};
 use wasmtime::component::{
-    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, WasmList,
+    Component, ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc,
+    WasmList,
 };
 use wasmtime::{Store, Trap};
 
 use crate::aside::{TicksLeft, ran_on};
-use crate::bindings::{detect, lifecycle, transform};
+use crate::bindings::{detect, lifecycle, transform, types};
 use crate::budget::CallBudget;
 use crate::clock::CallPermit;
 use crate::limits::LoaderLimits;
@@ -43,15 +44,8 @@ struct Functions {
     work: ComponentExportIndex,
 }
 
-type Describe = ((), (lifecycle::Description,));
-type Configure<'a> = ((&'a str,), (Result<(), Vec<String>>,));
-type Detect<'a> = ((&'a [detect::Leaf<'a>],), (Result<Vec<detect::Finding>, detect::Failure>,));
-type Transform<'a> = (
-    (transform::Request<'a>, &'a [transform::Section<'a>], &'a [transform::Leaf<'a>]),
-    (Result<Vec<transform::Edit>, transform::Failure>,),
-);
-
-type Tell = ((), ((WasmList<u8>, Vec<u64>),));
+/// What a plugin answers when it is asked to work.
+type Worked<T> = Result<Vec<T>, types::Failure>;
 
 /// A live instance. The store goes before the permit: its place in the pools must be free when the
 /// next call starts.
@@ -94,13 +88,7 @@ impl Compiled {
         let functions = Functions {
             describe: index(&exports.lifecycle, "describe")?,
             configure: index(&exports.lifecycle, "configure")?,
-            work: index(
-                &exports.work,
-                match exports.world {
-                    World::Detector => "detect",
-                    World::Transformer => "transform",
-                },
-            )?,
+            work: index(&exports.work, exports.world.function())?,
         };
         let slots = CallSlots::new(runtime.limits.calls_per_plugin);
         Ok(Compiled { world: exports.world, instance, functions, slots })
@@ -163,13 +151,13 @@ impl<'a> RunningInstance<'a> {
 
     /// `lifecycle.describe`, under the deadline of the start.
     pub(crate) fn describe(&mut self) -> Result<lifecycle::Description, Fault> {
-        self.call::<Describe>(self.compiled.functions.describe, ())
+        self.call(self.compiled.functions.describe, ())
     }
 
     /// `lifecycle.configure`, under the deadline of the start. The inner error is the plugin's list
     /// of findings.
     pub(crate) fn configure(&mut self, config: &str) -> Result<Result<(), Vec<String>>, Fault> {
-        self.call::<Configure<'_>>(self.compiled.functions.configure, (config,))
+        self.call(self.compiled.functions.configure, (config,))
     }
 
     /// `detect.detect`, under a deadline of its own.
@@ -178,9 +166,9 @@ impl<'a> RunningInstance<'a> {
         leaves: &[detect::Leaf<'_>],
         deadline: Duration,
         budget: &CallBudget<'_>,
-    ) -> Result<Result<Vec<detect::Finding>, detect::Failure>, Fault> {
+    ) -> Result<Worked<detect::Finding>, Fault> {
         self.arm(deadline, budget);
-        self.call::<Detect<'_>>(self.compiled.functions.work, (leaves,))
+        self.call(self.compiled.functions.work, (leaves,))
     }
 
     /// `transform.transform`, under a deadline of its own.
@@ -191,9 +179,9 @@ impl<'a> RunningInstance<'a> {
         leaves: &[transform::Leaf<'_>],
         deadline: Duration,
         budget: &CallBudget<'_>,
-    ) -> Result<Result<Vec<transform::Edit>, transform::Failure>, Fault> {
+    ) -> Result<Worked<transform::Edit>, Fault> {
         self.arm(deadline, budget);
-        self.call::<Transform<'_>>(self.compiled.functions.work, (request, sections, leaves))
+        self.call(self.compiled.functions.work, (request, sections, leaves))
     }
 
     /// Asks a function of an exported instance for the state of the module behind it.
@@ -204,33 +192,44 @@ impl<'a> RunningInstance<'a> {
         let index = inside
             .and_then(|inside| self.instance.get_export_index(&mut self.store, Some(&inside), function));
         let index = index.ok_or_else(|| Fault::Unavailable("it tells nothing".to_owned()))?;
-        let (memory, globals) = self.call::<Tell>(index, ())?;
+        let (memory, globals): (WasmList<u8>, Vec<u64>) = self.call(index, ())?;
         Ok(ModuleState { memory: memory.as_le_slice(&self.store).to_vec(), globals })
     }
 
     /// Checks that every function has the types of the contract, without calling any.
     pub(crate) fn check_types(&mut self) -> wasmtime::Result<()> {
         let functions = &self.compiled.functions;
-        self.typed::<Describe>(functions.describe)?;
-        self.typed::<Configure<'_>>(functions.configure)?;
+        self.typed::<(), lifecycle::Description>(functions.describe)?;
+        self.typed::<(&str,), Result<(), Vec<String>>>(functions.configure)?;
         match self.compiled.world {
-            World::Detector => self.typed::<Detect<'_>>(functions.work),
-            World::Transformer => self.typed::<Transform<'_>>(functions.work),
+            World::Detector => {
+                self.typed::<(&[detect::Leaf<'_>],), Worked<detect::Finding>>(functions.work)?;
+            }
+            World::Transformer => {
+                type Given<'a> =
+                    (transform::Request<'a>, &'a [transform::Section<'a>], &'a [transform::Leaf<'a>]);
+                self.typed::<Given<'_>, Worked<transform::Edit>>(functions.work)?;
+            }
         }
+        Ok(())
     }
 
-    fn typed<F: Function>(&mut self, index: ComponentExportIndex) -> wasmtime::Result<()> {
-        self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index).map(drop)
+    fn typed<P, A>(&mut self, index: ComponentExportIndex) -> wasmtime::Result<TypedFunc<P, (A,)>>
+    where
+        P: ComponentNamedList + Lower,
+        (A,): ComponentNamedList + Lift,
+    {
+        self.instance.get_typed_func(&mut self.store, index)
     }
 
-    fn call<F: Function>(
-        &mut self,
-        index: ComponentExportIndex,
-        params: F::Params,
-    ) -> Result<F::Answer, Fault> {
-        let function = self.instance.get_typed_func::<F::Params, F::Results>(&mut self.store, index);
-        let answer = function.map_err(unfit)?.call(&mut self.store, params);
-        self.lifted(answer).map(F::answer)
+    fn call<P, A>(&mut self, index: ComponentExportIndex, params: P) -> Result<A, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        (A,): ComponentNamedList + Lift,
+    {
+        let function = self.typed::<P, A>(index).map_err(unfit)?;
+        let answer = function.call(&mut self.store, params);
+        self.lifted(answer).map(|(answer,)| answer)
     }
 
     fn arm(&mut self, deadline: Duration, budget: &CallBudget<'_>) {
@@ -282,28 +281,6 @@ fn unfit(error: wasmtime::Error) -> Fault {
         "its exports are not those of the contract: {}",
         one_line(&format!("{error:#}"))
     ))
-}
-
-/// Parameters and results of one function of the contract.
-trait Function {
-    type Params: ComponentNamedList + Lower;
-    type Results: ComponentNamedList + Lift;
-    type Answer;
-
-    fn answer(results: Self::Results) -> Self::Answer;
-}
-
-impl<P: ComponentNamedList + Lower, A> Function for (P, (A,))
-where
-    (A,): ComponentNamedList + Lift,
-{
-    type Params = P;
-    type Results = (A,);
-    type Answer = A;
-
-    fn answer((answer,): (A,)) -> A {
-        answer
-    }
 }
 
 impl Armed {

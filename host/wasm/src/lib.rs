@@ -55,7 +55,7 @@ mod snapshot;
 mod store;
 mod ward;
 
-pub use leafgate_admission::{BadSignatures, FileLayer, Signatures, SigningKey, VerifiedSignature};
+pub use leafgate_admission::{Signatures, SigningKey};
 
 pub use cache::{CacheError, CodeCache};
 pub use compile::{CompileTime, Compiler, compile_worker};

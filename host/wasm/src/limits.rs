@@ -95,65 +95,19 @@ impl Default for LoaderLimits {
     }
 }
 
-/// The most that a rule file may give one plugin, by the names that it uses.
-pub(crate) struct LimitCaps {
-    pub(crate) start_deadline: Duration,
-    pub(crate) call_deadline: Duration,
-    pub(crate) request_time: Duration,
-    pub(crate) memory_bytes: usize,
-    pub(crate) answer_bytes: usize,
-    pub(crate) findings: usize,
-    pub(crate) edits: usize,
-}
-
-/// A request waits no longer than clients do, and plugins leave room for each other.
-pub(crate) const CAPS: LimitCaps = LimitCaps {
-    start_deadline: Duration::from_secs(60),
-    call_deadline: Duration::from_secs(30),
-    request_time: Duration::from_secs(60),
-    memory_bytes: 256 * MIB,
-    answer_bytes: 64 * MIB,
-    findings: 100_000,
-    edits: 100_000,
-};
-
-/// A limit of a rule file that is above its cap.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its limit `{name}` is above the cap of {cap}")]
-pub(crate) struct AboveCap {
-    pub(crate) name: &'static str,
-    cap: String,
-}
-
 impl LoaderLimits {
     /// Returns these limits with those that a rule file sets in their place.
-    ///
-    /// # Errors
-    /// The first one that is above its cap.
-    pub(crate) fn with(&self, own: &PluginLimits) -> Result<Self, AboveCap> {
-        let time = |name, own: Option<Duration>, usual: Duration, cap: Duration| match own {
-            Some(own) if own > cap => Err(AboveCap { name, cap: format!("{} s", cap.as_secs()) }),
-            own => Ok(own.unwrap_or(usual)),
-        };
-        let count = |name, own: Option<usize>, usual: usize, cap: usize| match own {
-            Some(own) if own > cap => Err(AboveCap { name, cap: cap.to_string() }),
-            own => Ok(own.unwrap_or(usual)),
-        };
-        Ok(LoaderLimits {
-            start_deadline: time(
-                "start_deadline",
-                own.start_deadline,
-                self.start_deadline,
-                CAPS.start_deadline,
-            )?,
-            call_deadline: time("call_deadline", own.call_deadline, self.call_deadline, CAPS.call_deadline)?,
-            request_time: time("request_time", own.request_time, self.request_time, CAPS.request_time)?,
-            memory_bytes: count("memory_bytes", own.memory_bytes, self.memory_bytes, CAPS.memory_bytes)?,
-            answer_bytes: count("answer_bytes", own.answer_bytes, self.answer_bytes, CAPS.answer_bytes)?,
-            findings: count("findings", own.findings, self.findings, CAPS.findings)?,
-            edits: count("edits", own.edits, self.edits, CAPS.edits)?,
+    pub(crate) fn with(&self, own: &PluginLimits) -> Self {
+        LoaderLimits {
+            start_deadline: own.start_deadline.unwrap_or(self.start_deadline),
+            call_deadline: own.call_deadline.unwrap_or(self.call_deadline),
+            request_time: own.request_time.unwrap_or(self.request_time),
+            memory_bytes: own.memory_bytes.unwrap_or(self.memory_bytes),
+            answer_bytes: own.answer_bytes.unwrap_or(self.answer_bytes),
+            findings: own.findings.unwrap_or(self.findings),
+            edits: own.edits.unwrap_or(self.edits),
             ..self.clone()
-        })
+        }
     }
 
     /// Returns the processor time for compiling a file of so many bytes.
@@ -195,42 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_has_its_own_limits_within_caps() {
+    fn a_plugin_has_its_own_limits_and_otherwise_the_usual_ones() {
         let usual = LoaderLimits::default();
-        assert_eq!(usual.with(&PluginLimits::default()), Ok(usual.clone()));
+        assert_eq!(usual.with(&PluginLimits::default()), usual);
         let call_deadline = Some(Duration::from_secs(30));
-        let own =
-            usual.with(&PluginLimits { call_deadline, edits: Some(3), ..PluginLimits::default() }).unwrap();
-        let expected = LoaderLimits { call_deadline: Duration::from_secs(30), edits: 3, ..usual.clone() };
+        let own = usual.with(&PluginLimits { call_deadline, edits: Some(3), ..PluginLimits::default() });
+        let expected = LoaderLimits { call_deadline: Duration::from_secs(30), edits: 3, ..usual };
         assert_eq!(own, expected);
-        let (second, more) = (Duration::from_secs(61), Some(1 << 40));
-        for (own, told) in [
-            (
-                PluginLimits { start_deadline: Some(second), ..PluginLimits::default() },
-                "`start_deadline` is above the cap of 60 s",
-            ),
-            (
-                PluginLimits { call_deadline: Some(second), ..PluginLimits::default() },
-                "`call_deadline` is above the cap of 30 s",
-            ),
-            (
-                PluginLimits { request_time: Some(second), ..PluginLimits::default() },
-                "`request_time` is above the cap of 60 s",
-            ),
-            (
-                PluginLimits { memory_bytes: more, ..PluginLimits::default() },
-                "`memory_bytes` is above the cap of 268435456",
-            ),
-            (PluginLimits { answer_bytes: more, ..PluginLimits::default() }, "`answer_bytes` is above"),
-            (
-                PluginLimits { findings: more, ..PluginLimits::default() },
-                "`findings` is above the cap of 100000",
-            ),
-            (PluginLimits { edits: more, ..PluginLimits::default() }, "`edits` is above"),
-        ] {
-            let above = usual.with(&own).unwrap_err().to_string();
-            assert!(above.contains(told), "{above}");
-        }
     }
 
     #[test]

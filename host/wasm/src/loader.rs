@@ -11,11 +11,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use leafgate_admission::{
-    self as admission, Admitted, Binary, CONTRACT, Contract, Described, NoSnapshot, SaidDescription, Script,
-    Telling,
+    self as admission, Admitted, Binary, CONTRACT, Contract, NoSnapshot, Script, Telling,
 };
 use leafgate_contract::{
-    Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
+    Description, Fault, LoadError, Plugin, PluginLimits, PluginLoader, PluginSource, World, check_config,
 };
 use sha2::{Digest as _, Sha256};
 use wasmtime::component::Component;
@@ -115,7 +114,7 @@ impl WasmLoader {
         }
         admission::check_signed(&binary, source)?;
         let name: Arc<str> = source.name.as_str().into();
-        let limits = Arc::new(self.limits().with(&source.limits)?);
+        let limits = Arc::new(self.limits().with(&source.limits));
         let config = match &script {
             Some(script) => script.envelope(&source.config),
             None => source.config.clone(),
@@ -173,12 +172,12 @@ impl WasmLoader {
         if let Err(LoadRefusal::Configuration(_)) = taken {
             // Its schema names the key, where what it throws may not.
             let (_, described) = self.described_script(script, name, limits, "", abandoned)?;
-            check_schema(described.config_schema.as_deref(), config)?;
+            check_schema(&described, config)?;
         }
-        let (world, described) = taken?;
-        check_schema(described.config_schema.as_deref(), config)?;
+        let (world, description) = taken?;
+        check_schema(&description, config)?;
         let compiled = Arc::new(self.compiled_engine(world, abandoned)?);
-        Ok(Configured { compiled, kept: None, description: described.description, pre_initialised: false })
+        Ok(Configured { compiled, kept: None, description, pre_initialised: false })
     }
 
     /// Asks the engine what a script exports and says about itself. Without a text for `config` it is
@@ -190,7 +189,7 @@ impl WasmLoader {
         limits: &LoaderLimits,
         config: &str,
         abandoned: &dyn Fn() -> bool,
-    ) -> Result<(World, Described), LoadRefusal> {
+    ) -> Result<(World, Description), LoadRefusal> {
         // Either world will do: what is called is in both.
         let engine = self.compiled_engine(World::Detector, abandoned)?;
         let canary = |call| move |fault: Fault| LoadRefusal::Canary { call, fault };
@@ -202,12 +201,12 @@ impl WasmLoader {
         }
         let said = running.describe().map_err(canary("describe"))?;
         let world = script.world(script::world(&said))?;
-        let Described { description, config_schema } = description(said, limits)?;
+        let description = description(said, limits)?;
         if world == World::Detector && description.labels.is_empty() {
             let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
             return Err(admission::Refusal::Description(message).into());
         }
-        Ok((world, Described { description: script::completed(description), config_schema }))
+        Ok((world, script::completed(description)))
     }
 
     /// The engine, ready for one world.
@@ -235,9 +234,8 @@ impl WasmLoader {
     ) -> Result<Configured, LoadRefusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
-        let Described { description, config_schema } =
-            self.described(&unconfigured.compiled, name, limits)?;
-        check_schema(config_schema.as_deref(), config)?;
+        let description = self.described(&unconfigured.compiled, name, limits)?;
+        check_schema(&description, config)?;
         let base = unconfigured.compiled;
         let mut running = self.accepts(&base, name, limits, config)?;
         let limit = self.limits().file_bytes;
@@ -312,7 +310,7 @@ impl WasmLoader {
         compiled: &Compiled,
         name: &Arc<str>,
         limits: &LoaderLimits,
-    ) -> Result<Described, LoadRefusal> {
+    ) -> Result<Description, LoadRefusal> {
         let canary = |fault| LoadRefusal::Canary { call: "describe", fault };
         let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
         running.check_types().map_err(|error| LoadRefusal::Exports(format!("{error:#}")))?;
@@ -370,15 +368,17 @@ impl std::fmt::Debug for WasmLoader {
 
 /// Checks a configuration before the plugin is asked about it: its schema names keys, and a rule file
 /// has lines. A plugin without a schema is asked alone.
-fn check_schema(schema: Option<&str>, config: &str) -> Result<(), LoadRefusal> {
+fn check_schema(of: &Description, config: &str) -> Result<(), LoadRefusal> {
+    let schema = of.config_schema.as_ref();
     let found = schema.map(|schema| check_config(schema, config)).unwrap_or_default();
     if found.is_empty() { Ok(()) } else { Err(LoadRefusal::Configuration(found)) }
 }
 
 /// Checks the answer of `describe`.
-fn description(said: lifecycle::Description, limits: &LoaderLimits) -> Result<Described, LoadRefusal> {
+fn description(said: lifecycle::Description, limits: &LoaderLimits) -> Result<Description, LoadRefusal> {
     let lifecycle::Description { name, version, summary, labels, config_schema, .. } = said;
-    Ok(SaidDescription { name, version, summary, labels, config_schema }.checked(limits.labels)?)
+    let said = Description { name, version, summary, config_schema, labels: Vec::new() };
+    Ok(admission::described(said, &labels, limits.labels)?)
 }
 
 #[cfg(test)]

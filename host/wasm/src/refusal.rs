@@ -2,8 +2,6 @@
 
 use leafgate_contract::{ConfigFinding, Fault, InvalidAnswer, LoadError, one_line};
 
-use crate::limits::AboveCap;
-
 /// Findings of a configuration that are told: a plugin may say thousands of things about one key.
 const MOST_FINDINGS: usize = 10;
 
@@ -13,8 +11,6 @@ pub(crate) enum LoadRefusal {
     /// Its file is not admitted.
     #[error(transparent)]
     File(#[from] leafgate_admission::Refusal),
-    #[error(transparent)]
-    AboveCap(#[from] AboveCap),
     #[error("it does not compile: {}", one_line(.0))]
     Compile(String),
     #[error("its exports are not those of the contract: {}", one_line(.0))]
@@ -41,7 +37,6 @@ impl LoadRefusal {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             LoadRefusal::File(refusal) => return Some(refusal.hint()),
-            LoadRefusal::AboveCap(_) => "no plugin may have more: let it do less, or be shown fewer leaves",
             LoadRefusal::Exports(_) => "build it against the `wit/plugin.wit` of this version of leafgate",
             LoadRefusal::CompileTime { .. } => {
                 "make its functions smaller: deeply nested loops and blocks cost most; `opt-level = \"s\"` helps"
@@ -70,7 +65,6 @@ impl LoadRefusal {
     fn key(&self) -> Option<String> {
         match self {
             LoadRefusal::File(leafgate_admission::Refusal::WrongDigest { .. }) => Some("/sha256".to_owned()),
-            LoadRefusal::AboveCap(AboveCap { name, .. }) => Some(format!("/limits/{name}")),
             LoadRefusal::Canary { fault, .. } => limit_on_load(fault).map(|limit| format!("/limits/{limit}")),
             _ => None,
         }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use leafgate_admission::Contract;
+use leafgate_contract::PluginLimits;
 use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, StoreContextMut};
 
@@ -14,7 +15,7 @@ use crate::bindings::{self, host};
 use crate::cache::CodeCache;
 use crate::clock::Clock;
 use crate::compile::Compiler;
-use crate::limits::{CAPS, LoaderLimits};
+use crate::limits::LoaderLimits;
 use crate::store::{CallState, LogSink};
 
 /// How a loader is set up.
@@ -117,7 +118,7 @@ fn pools(limits: &LoaderLimits) -> PoolingAllocationConfig {
         .max_memories_per_component(MEMORIES)
         .total_memories(calls.saturating_mul(MEMORIES))
         // What any plugin may be given; an address range that is not used costs nothing.
-        .max_memory_size(limits.memory_bytes.max(CAPS.memory_bytes))
+        .max_memory_size(limits.memory_bytes.max(PluginLimits::MOST_MEMORY))
         .max_tables_per_component(TABLES)
         .total_tables(calls.saturating_mul(TABLES))
         .table_elements(limits.table_elements);

@@ -25,11 +25,7 @@ pub(crate) fn is_script(path: &Path) -> bool {
 /// The engine's exports of one world. It has both.
 pub(crate) fn exports(world: World) -> Exports {
     let version = Version { major: 0, minor: 1 };
-    let work = match world {
-        World::Detector => "detect",
-        World::Transformer => "transform",
-    };
-    Exports { world, lifecycle: version.interface("lifecycle"), work: version.interface(work) }
+    Exports { world, lifecycle: version.interface("lifecycle"), work: version.interface(world.function()) }
 }
 
 /// The engine's word for what a source exports.

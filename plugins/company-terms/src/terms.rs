@@ -1,25 +1,16 @@
-//! A list of terms, as it is looked up.
-//!
-//! One text holds all terms in their plain form, words with one blank between, and a table of places
-//! is addressed by their hash. That is all the memory that a list takes, and an instance touches of it
-//! what its leaf makes it look up.
+//! A list of terms, as it is looked up: all of them in their plain form, words with one blank between.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::words;
 
 /// Most words of one term.
 const LONGEST: usize = 8;
-/// No term of a list begins here.
-const EMPTY: u32 = u32::MAX;
 
 /// A list of terms.
 pub(crate) struct TermList {
-    /// All of them, each with a line end behind it.
-    text: String,
-    /// Where terms begin in it; the length is a power of two.
-    table: Vec<u32>,
+    plain: HashSet<String>,
     /// Words of the longest one.
     longest: usize,
     case: bool,
@@ -31,7 +22,7 @@ impl TermList {
     /// # Errors
     /// An empty one, and a term that is none.
     pub(crate) fn new<'t>(terms: impl Iterator<Item = &'t str>, case: bool) -> Result<Self, String> {
-        let mut plain = BTreeSet::new();
+        let mut plain = HashSet::new();
         let mut longest = 0;
         for term in terms {
             let mut form = String::new();
@@ -52,19 +43,7 @@ impl TermList {
         if plain.is_empty() {
             return Err("there are no terms in `terms` or `list`, so nothing would ever be found".to_owned());
         }
-        // At most half full, so that a search ends soon.
-        let mut table = vec![EMPTY; (plain.len() * 2).next_power_of_two()];
-        let mut text = String::new();
-        for term in &plain {
-            let mut slot = hash(term) as usize & (table.len() - 1);
-            while table[slot] != EMPTY {
-                slot = (slot + 1) & (table.len() - 1);
-            }
-            table[slot] = u32::try_from(text.len()).map_err(|_| "the list is too long".to_owned())?;
-            text.push_str(term);
-            text.push('\n');
-        }
-        Ok(TermList { text, table, longest, case })
+        Ok(TermList { plain, longest, case })
     }
 
     /// Returns where terms stand in a text: from left to right, of those that begin at one word the
@@ -80,7 +59,7 @@ impl TermList {
             let last = words.len().min(first + self.longest);
             for (count, at) in words[first..last].iter().enumerate() {
                 add(&mut form, &text[at.clone()], self.case);
-                if self.holds(&form) {
+                if self.plain.contains(&form) {
                     end = Some((count + 1, at.end));
                 }
             }
@@ -94,22 +73,6 @@ impl TermList {
         }
         found
     }
-
-    fn holds(&self, form: &str) -> bool {
-        let mut slot = hash(form) as usize & (self.table.len() - 1);
-        loop {
-            match self.table[slot] {
-                EMPTY => return false,
-                start => {
-                    let term = &self.text[start as usize..];
-                    if term.strip_prefix(form).is_some_and(|behind| behind.starts_with('\n')) {
-                        return true;
-                    }
-                }
-            }
-            slot = (slot + 1) & (self.table.len() - 1);
-        }
-    }
 }
 
 /// Adds a word to the plain form of a term.
@@ -118,13 +81,6 @@ fn add(form: &mut String, word: &str, case: bool) {
         form.push(' ');
     }
     words::push(form, word, case);
-}
-
-/// FNV-1a. The list is the operator's own, so nobody chooses it to collide.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use leafgate_admission::{SaidDescription, Script, Signatures};
-use leafgate_contract::{ConfigFinding, Fault, check_config};
+use leafgate_admission::{Script, Signatures, described};
+use leafgate_contract::{ConfigFinding, Description, Fault, check_config};
 
 use super::is_line;
 
@@ -75,16 +75,11 @@ fn placed(finding: ConfigFinding, config: &str) {
 
 fn description(name: &str, labels: &str) {
     let labels: Vec<String> = labels.split(' ').map(str::to_owned).collect();
-    let said = SaidDescription {
-        name: name.to_owned(),
-        summary: name.to_owned(),
-        labels,
-        ..SaidDescription::default()
-    };
-    match said.checked(4) {
-        Ok(described) => {
-            is_line(&described.description.name);
-            for label in &described.description.labels {
+    let said = Description { name: name.to_owned(), summary: name.to_owned(), ..Description::default() };
+    match described(said, &labels, 4) {
+        Ok(description) => {
+            is_line(&description.name);
+            for label in description.labels.iter().map(ToString::to_string) {
                 assert!(
                     (2..=16).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_alphanumeric())
                 );

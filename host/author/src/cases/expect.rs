@@ -1,13 +1,14 @@
 //! What came, beside what was expected.
 
 use leafgate_contract::{Action, PluginEdit, PluginFinding, Target};
+use leafgate_detect::Label;
 
 use super::{ExpectedEdit, ExpectedFinding, GivenLeaf, GivenText, shown};
 
 /// Returns what differs between what a detector found and what it should have found.
 pub(super) fn findings(
     given: &GivenText,
-    labels: &[std::sync::Arc<str>],
+    labels: &[Label],
     expected: &[ExpectedFinding],
     found: &[PluginFinding],
 ) -> Vec<String> {
@@ -20,7 +21,7 @@ pub(super) fn findings(
             finding.leaf == expected.leaf
                 && given.leaves[finding.leaf].text[finding.at.clone()] == expected.text
                 && expected.at.is_none_or(|at| finding.at.start == at)
-                && expected.label.as_ref().is_none_or(|label| **label == *labels[finding.label])
+                && expected.label.as_ref().is_none_or(|label| *label == *labels[finding.label].as_str())
                 && expected.confidence.is_none_or(|confidence| confidence == finding.confidence)
         };
         match left.iter().position(fits) {
@@ -50,7 +51,7 @@ fn told(expected: &ExpectedFinding) -> String {
 /// Returns what differs between the edits that a transformer proposed and those that it should.
 pub(super) fn edits(
     given: &GivenText,
-    labels: &[std::sync::Arc<str>],
+    labels: &[Label],
     texts: &[String],
     other: &[ExpectedEdit],
     proposed: &[PluginEdit],
@@ -87,7 +88,7 @@ pub(super) fn edits(
 fn becomes(
     leaf: &GivenLeaf,
     place: usize,
-    labels: &[std::sync::Arc<str>],
+    labels: &[Label],
     proposed: &[PluginEdit],
 ) -> Result<String, &'static str> {
     let mut text = leaf.text.clone();

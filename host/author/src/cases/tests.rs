@@ -5,7 +5,7 @@ use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginEdit,
     PluginFinding, PluginWords, Spent, Target, TransformRequest, World,
 };
-use leafgate_detect::Confidence;
+use leafgate_detect::{Confidence, Label};
 
 use super::{CaseOutcome, Cases, run};
 
@@ -77,7 +77,8 @@ fn word(config: &str, world: World) -> Result<Word, LoadError> {
         name: text("word"),
         version: text("1"),
         summary: text(""),
-        labels: vec!["WORD".into()],
+        labels: vec![Label::new("WORD").unwrap()],
+        config_schema: None,
     };
     Ok(Word { description, world, word: word.to_owned(), forgets: None, first_only: false })
 }

@@ -11,71 +11,8 @@ use std::path::{Path, PathBuf};
 
 use leafgate_contract::World;
 
-/// Names that cargo or the compiler takes for something else.
-const TAKEN: &[&str] = &[
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "build",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "deps",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "examples",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "incremental",
-    "leafgate-plugin",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "proc-macro",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "serde",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
-    "yield",
-];
+/// Names that cargo or the compiler takes for something else, a line each.
+const TAKEN: &str = include_str!("taken.txt");
 
 /// Longest name of a plugin: it becomes a file's name.
 const LONGEST_NAME: usize = 64;
@@ -95,6 +32,50 @@ leafgate_words::words! {
     /// The word for it on the command line.
     pub fn name = 0;
 }
+
+/// A file of a new project: its path, and its text for each [`World`].
+type ProjectFile = (&'static str, [&'static str; 2]);
+
+macro_rules! template {
+    ($name:literal) => {
+        include_str!(concat!("../../templates/", $name))
+    };
+}
+
+const CASES: ProjectFile = ("cases.toml", [template!("detector.toml"), template!("transformer.toml")]);
+
+const RUST: [ProjectFile; 6] = [
+    ("Cargo.toml", [template!("Cargo.toml"); 2]),
+    (".cargo/config.toml", [template!("config.toml"); 2]),
+    (".gitignore", ["/target\n"; 2]),
+    ("README.md", [template!("README.md"); 2]),
+    ("src/lib.rs", [template!("detector.rs"), template!("transformer.rs")]),
+    CASES,
+];
+
+const SCRIPT: [ProjectFile; 4] = [
+    ("{{name}}.js", [template!("detector.js"), template!("transformer.js")]),
+    ("README.md", [template!("README-js.md"); 2]),
+    CASES,
+    ("leafgate.d.ts", [include_str!("../../../../plugins/javascript/leafgate.d.ts"); 2]),
+];
+
+/// The last two are the SDK, which is its authors' to read.
+const PYTHON: [ProjectFile; 9] = [
+    ("pyproject.toml", [template!("pyproject.toml"); 2]),
+    (".gitignore", ["/target\n__pycache__/\n"; 2]),
+    ("README.md", [template!("README-py.md"); 2]),
+    ("plugin.py", [template!("detector.py"), template!("transformer.py")]),
+    ("test_plugin.py", [template!("test_detector.py"), template!("test_transformer.py")]),
+    CASES,
+    // The tools of the example, which is built in every full run of the tests.
+    (
+        "requirements.txt",
+        [include_str!("../../../../examples/plugins/internal-addresses/requirements.txt"); 2],
+    ),
+    ("leafgate.py", [include_str!("../../../../plugins/python/leafgate.py"); 2]),
+    ("wit/plugin.wit", [include_str!("../../../../wit/plugin.wit"); 2]),
+];
 
 /// A plugin that is to be begun.
 #[derive(Clone, Debug)]
@@ -142,7 +123,7 @@ impl NewPlugin {
         if !begins || name.len() > LONGEST_NAME || !name.split('-').all(word) {
             return Err(NewError::Name(name.to_owned()));
         }
-        if TAKEN.contains(&name) {
+        if TAKEN.lines().any(|taken| taken == name) {
             return Err(NewError::Taken(name.to_owned()));
         }
         Ok(NewPlugin { name: name.to_owned(), world, language: Language::Rust })
@@ -184,67 +165,18 @@ impl NewPlugin {
 
     /// The author's own files.
     fn files(&self) -> Vec<(String, String)> {
-        match self.language {
-            Language::Rust => self.crate_files(),
-            Language::JavaScript => self.script_files(),
-            Language::Python => self.python_files(),
-        }
-    }
-
-    fn script_files(&self) -> Vec<(String, String)> {
-        let (code, cases) = match self.world {
-            World::Detector => {
-                (include_str!("../../templates/detector.js"), include_str!("../../templates/detector.toml"))
-            }
-            World::Transformer => (
-                include_str!("../../templates/transformer.js"),
-                include_str!("../../templates/transformer.toml"),
-            ),
+        let files: &[ProjectFile] = match self.language {
+            Language::Rust => &RUST,
+            Language::JavaScript => &SCRIPT,
+            Language::Python => &PYTHON,
         };
-        let readme = self.readme(include_str!("../../templates/README-js.md"));
-        let types = include_str!("../../../../plugins/javascript/leafgate.d.ts");
-        let script = format!("{}.js", self.name);
-        let files =
-            [(&*script, code), ("README.md", &readme), ("cases.toml", cases), ("leafgate.d.ts", types)];
-        files.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text))).collect()
+        let filled =
+            |(path, texts): &ProjectFile| (self.filled(path), self.filled(texts[self.world as usize]));
+        files.iter().map(filled).collect()
     }
 
-    fn python_files(&self) -> Vec<(String, String)> {
-        let (code, tests, cases) = match self.world {
-            World::Detector => (
-                include_str!("../../templates/detector.py"),
-                include_str!("../../templates/test_detector.py"),
-                include_str!("../../templates/detector.toml"),
-            ),
-            World::Transformer => (
-                include_str!("../../templates/transformer.py"),
-                include_str!("../../templates/test_transformer.py"),
-                include_str!("../../templates/transformer.toml"),
-            ),
-        };
-        let readme = self.readme(include_str!("../../templates/README-py.md"));
-        // The tools of the example, which is built in every full run of the tests.
-        let tools = include_str!("../../../../examples/plugins/internal-addresses/requirements.txt");
-        let own = [
-            ("pyproject.toml", include_str!("../../templates/pyproject.toml")),
-            (".gitignore", "/target\n__pycache__/\n"),
-            ("README.md", &readme),
-            ("plugin.py", code),
-            ("test_plugin.py", tests),
-            ("cases.toml", cases),
-            ("requirements.txt", tools),
-        ];
-        let own = own.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text)));
-        // The SDK is two files, which are its authors' to read: nothing is filled in.
-        let sdk = [
-            ("leafgate.py", include_str!("../../../../plugins/python/leafgate.py")),
-            ("wit/plugin.wit", include_str!("../../../../wit/plugin.wit")),
-        ];
-        own.chain(sdk.map(|(path, text)| (path.to_owned(), text.to_owned()))).collect()
-    }
-
-    /// How a rule file declares it.
-    fn readme(&self, template: &str) -> String {
+    /// Fills what depends on the plugin into a template.
+    fn filled(&self, template: &str) -> String {
         let (config, rule) = match self.world {
             World::Detector => (
                 "\nconfig = { words = [\"Zeppelin\"] }",
@@ -252,35 +184,16 @@ impl NewPlugin {
             ),
             World::Transformer => ("", "action = \"transform\"\nplugin = \"{{name}}\""),
         };
-        template.replace("{{config}}", config).replace("{{rule}}", rule)
-    }
-
-    fn crate_files(&self) -> Vec<(String, String)> {
-        let (code, cases) = match self.world {
-            World::Detector => {
-                (include_str!("../../templates/detector.rs"), include_str!("../../templates/detector.toml"))
-            }
-            World::Transformer => (
-                include_str!("../../templates/transformer.rs"),
-                include_str!("../../templates/transformer.toml"),
-            ),
-        };
-        let readme = self.readme(include_str!("../../templates/README.md"));
-        let files = [
-            ("Cargo.toml", include_str!("../../templates/Cargo.toml")),
-            (".cargo/config.toml", include_str!("../../templates/config.toml")),
-            (".gitignore", "/target\n"),
-            ("README.md", &readme),
-            ("src/lib.rs", code),
-            ("cases.toml", cases),
-        ];
-        files.into_iter().map(|(path, text)| (path.to_owned(), self.filled(text))).collect()
-    }
-
-    fn filled(&self, template: &str) -> String {
-        let file = self.name.replace('-', "_");
-        let world = self.world.name();
-        template.replace("{{name}}", &self.name).replace("{{file}}", &file).replace("{{world}}", world)
+        let (file, world) = (self.name.replace('-', "_"), self.world.name());
+        [
+            ("{{config}}", config),
+            ("{{rule}}", rule),
+            ("{{name}}", &self.name),
+            ("{{file}}", &file),
+            ("{{world}}", world),
+        ]
+        .iter()
+        .fold(template.to_owned(), |text, (mark, words)| text.replace(mark, words))
     }
 }
 

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
-use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource};
+use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource, of_hex};
 use leafgate_review::rows::Row;
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ use super::inspect::{ShownPlugin, print_plugin};
 use super::source::{self, AuthorSource};
 use super::test;
 use crate::exit::Exit;
+use crate::policy;
 use crate::print::{Printer, Style};
-use crate::{home, policy};
 
 /// The output of `--json`.
 #[derive(Serialize)]
@@ -46,7 +46,7 @@ pub(super) fn run(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Exi
     let source = AuthorSource::find(&args.source.plugin)?;
     let loader = policy::loader(None)?;
     let sha256 = args.sha256.as_deref().map(|text| {
-        home::from_hex(text)
+        of_hex(text)
             .context("`--sha256` is not 64 hexadecimal digits; `leafgate plugin inspect FILE` prints it")
     });
     let sha256 = sha256.transpose()?;

@@ -1,7 +1,7 @@
 //! `plugin inspect`: what a file is, imports and describes.
 
 use leafgate_contract::{Description, LoadError, World};
-use leafgate_wasm::{FileLayer, Inspection};
+use leafgate_wasm::Inspection;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,17 +15,9 @@ use crate::print::{Printer, Style};
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ShownPlugin<'a> {
-    layer: &'static str,
-    bytes: usize,
-    sha256: String,
-    contract: Option<&'a str>,
-    world: Option<&'static str>,
-    signed: Vec<String>,
-    imports: &'a [String],
-    exports: &'a [String],
+    #[serde(flatten)]
+    file: &'a Inspection,
     pub(super) loads: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    configured_each_call: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     config_schema: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,32 +37,12 @@ pub(super) fn run(args: &InspectArgs, printer: &mut Printer) -> anyhow::Result<E
 }
 
 impl<'a> ShownPlugin<'a> {
-    pub(super) fn new(inspection: &'a Inspection) -> Self {
-        let described = inspection.description.as_ref().ok();
-        let mut shown = ShownPlugin {
-            layer: match inspection.layer {
-                Some(FileLayer::CoreModule) => "core module",
-                Some(FileLayer::Component) => "component",
-                None => "script",
-            },
-            bytes: inspection.size,
-            sha256: base16ct::lower::encode_string(&inspection.digest),
-            contract: inspection.contract.as_deref(),
-            world: inspection.world.map(World::name),
-            signed: match &inspection.signatures {
-                Ok(verified) => verified.signed.iter().map(ToString::to_string).collect(),
-                Err(_) => vec![],
-            },
-            imports: &inspection.imports,
-            exports: &inspection.exports,
-            loads: described.is_some(),
-            configured_each_call: inspection.configured_each_call.as_deref(),
-            config_schema: inspection.config_schema.as_deref().map(schema),
-            description: described,
-            refused: None,
-            hint: None,
-        };
-        if let Err(error) = &inspection.description {
+    pub(super) fn new(file: &'a Inspection) -> Self {
+        let description = file.description.as_ref().ok();
+        let config_schema = description.and_then(|it| it.config_schema.as_deref()).map(schema);
+        let loads = description.is_some();
+        let mut shown = ShownPlugin { file, loads, config_schema, description, refused: None, hint: None };
+        if let Err(error) = &file.description {
             shown.refuse(error);
         }
         shown
@@ -84,24 +56,24 @@ impl<'a> ShownPlugin<'a> {
 
 pub(super) fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> anyhow::Result<()> {
     let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let mut facts = Vec::new();
+    let (file, mut facts) = (shown.file, Vec::new());
     if let Some(described) = &shown.description {
         printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
         printer.line(&described.summary)?;
-        facts.push(("labels", described.labels.join(", ")));
+        facts.push(("labels", described.labels.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")));
     }
     facts.extend([
-        ("world", shown.world.unwrap_or("none").to_owned()),
-        ("contract", shown.contract.unwrap_or("none").to_owned()),
-        ("file", format!("{}, {} bytes", shown.layer, shown.bytes)),
-        ("sha256", shown.sha256.clone()),
+        ("world", file.world.map_or("none", World::name).to_owned()),
+        ("contract", file.contract.as_deref().unwrap_or("none").to_owned()),
+        ("file", format!("{}, {} bytes", file.layer, file.bytes)),
+        ("sha256", file.sha256.clone()),
     ]);
-    if !shown.signed.is_empty() {
-        facts.push(("signed", list(&shown.signed)));
+    if !file.signed.is_empty() {
+        facts.push(("signed", list(&file.signed)));
     }
-    facts.extend([("imports", list(shown.imports)), ("exports", list(shown.exports))]);
+    facts.extend([("imports", list(&file.imports)), ("exports", list(&file.exports))]);
     if shown.loads {
-        let configured = match shown.configured_each_call {
+        let configured = match &file.configured_each_call {
             None => "once, on load".to_owned(),
             Some(reason) => format!("for each call: {reason}"),
         };

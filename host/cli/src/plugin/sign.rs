@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use leafgate_contract::Signer;
+use leafgate_contract::{Signer, of_hex};
 use leafgate_review::rows::Row;
 use leafgate_wasm::{LoaderLimits, Signatures, SigningKey};
 use serde_json::json;
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
 use crate::exit::Exit;
 use crate::print::{Printer, Style};
-use crate::{home, managed, private};
+use crate::{managed, private};
 
 /// What stands before the key in its file.
 const KEY: &str = "leafgate-plugin-key ";
@@ -105,7 +105,7 @@ fn read_key(path: &Path) -> anyhow::Result<SigningKey> {
     }
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the key {shown}"))?;
     let digits = text.lines().find_map(|line| line.strip_prefix(KEY));
-    let seed = digits.and_then(|digits| home::from_hex(digits.trim()));
+    let seed = digits.and_then(|digits| of_hex(digits.trim()));
     seed.and_then(|seed| SigningKey::from_seed(&seed))
         .with_context(|| format!("{shown} is no key: `leafgate plugin key FILE` makes one"))
 }

@@ -10,7 +10,7 @@ use super::{RanTest, TO_DO, word};
 /// Returns the whole file.
 pub(super) fn document(ran: &[RanTest<'_>]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for of_file in ran.chunk_by(|one, other| one.test.file() == other.test.file()) {
+    for of_file in ran.chunk_by(|one, other| one.test.file == other.test.file) {
         suite(of_file, &mut out);
     }
     out.push_str("</testsuites>\n");
@@ -20,7 +20,7 @@ pub(super) fn document(ran: &[RanTest<'_>]) -> String {
 fn suite(ran: &[RanTest<'_>], out: &mut String) {
     let failures = ran.iter().filter(|ran| ran.outcome.fails()).count();
     let skipped = ran.iter().filter(|ran| word(&ran.outcome) == TO_DO).count();
-    let file = escaped(ran.first().map_or("", |ran| ran.test.file()));
+    let file = escaped(ran.first().map_or("", |ran| &ran.test.file));
     // Writing to a string does not fail.
     let _ = writeln!(
         out,
@@ -32,11 +32,11 @@ fn suite(ran: &[RanTest<'_>], out: &mut String) {
 }
 
 fn case(ran: &RanTest<'_>, file: &str, out: &mut String) {
-    let (name, seconds) = (escaped(ran.test.name()), ran.outcome.took.as_secs_f64());
+    let (name, seconds) = (escaped(&ran.test.name), ran.outcome.took.as_secs_f64());
     let _ = write!(
         out,
         "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\" line=\"{}\" time=\"{seconds:.6}\"",
-        ran.test.line()
+        ran.test.line
     );
     if word(&ran.outcome) == TO_DO {
         out.push_str("><skipped message=\"to do\"/></testcase>\n");

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use leafgate_policy::Policy;
 use leafgate_review::rows::Row;
-use leafgate_trials::{Difference, Grade, RuleTest, RuleTests, TestOutcome, TestSnapshot, WrittenFile};
+use leafgate_trials::{
+    Difference, Expectation, Grade, RuleTest, RuleTests, TestOutcome, TestPlace, WrittenFile,
+};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -40,8 +41,11 @@ pub(crate) struct TestArgs {
 }
 
 /// A test that was run.
+#[derive(Serialize)]
 struct RanTest<'t> {
-    test: &'t RuleTest,
+    #[serde(flatten)]
+    test: &'t TestPlace,
+    #[serde(flatten)]
     outcome: TestOutcome,
 }
 
@@ -56,21 +60,25 @@ pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
         );
     }
     let named = |test: &&RuleTest| {
-        args.names.is_empty() || args.names.iter().any(|name| test.name().contains(name.as_str()))
+        args.names.is_empty() || args.names.iter().any(|name| test.place.name.contains(name.as_str()))
     };
-    let ran: Vec<RanTest<'_>> =
-        tests.iter().filter(named).map(|test| RanTest { test, outcome: test.run(&loaded) }).collect();
+    let ran: Vec<RanTest<'_>> = tests
+        .iter()
+        .filter(named)
+        .map(|test| RanTest { test: &test.place, outcome: test.run(&loaded) })
+        .collect();
     if ran.is_empty() {
         bail!("no test has a name with {} in it", args.names.join(" or "));
     }
-    printer.show(&TestedPolicy::new(&ran), |_, printer| print(&ran, printer))?;
+    let ok = !ran.iter().any(|ran| ran.outcome.fails());
+    printer.show(&TestedPolicy { ok, tests: &ran }, |tested, printer| print(tested.tests, printer))?;
     if let Some(file) = &args.junit {
         let written = std::fs::write(file, junit::document(&ran));
         written.with_context(|| format!("cannot write {}", file.display()))?;
     }
     let failed: Vec<&RanTest<'_>> = ran.iter().filter(|ran| ran.outcome.fails()).collect();
     let left = match args.update {
-        true => failed.len() - update(args, &tests, &failed, &loaded, printer)?,
+        true => failed.len() - update(args, &tests, &failed, printer)?,
         false => failed.len(),
     };
     Ok(if left == 0 { Exit::Done } else { Exit::Unmet })
@@ -87,8 +95,8 @@ fn folder(args: &TestArgs) -> anyhow::Result<PathBuf> {
 fn print(ran: &[RanTest<'_>], printer: &mut Printer) -> io::Result<()> {
     let mut file = "";
     for RanTest { test, outcome } in ran {
-        if file != test.file() {
-            file = test.file();
+        if file != &*test.file {
+            file = &test.file;
             printer.rows(&[Row::of(file, Style::Strong)])?;
         }
         print_outcome(test, outcome, printer)?;
@@ -107,7 +115,7 @@ fn word(outcome: &TestOutcome) -> &'static str {
     if outcome.todo && outcome.grade != Grade::Right { TO_DO } else { outcome.grade.name() }
 }
 
-fn print_outcome(test: &RuleTest, outcome: &TestOutcome, printer: &mut Printer) -> io::Result<()> {
+fn print_outcome(test: &TestPlace, outcome: &TestOutcome, printer: &mut Printer) -> io::Result<()> {
     let style = match (outcome.grade, outcome.todo) {
         (Grade::Right, _) => Style::Added,
         (_, true) => Style::Dim,
@@ -116,10 +124,10 @@ fn print_outcome(test: &RuleTest, outcome: &TestOutcome, printer: &mut Printer) 
     let rest = match (outcome.grade, outcome.todo) {
         (Grade::Right, true) => "  (it is right: take `todo` away)".to_owned(),
         (Grade::Right, false) => String::new(),
-        _ => format!("  line {}", test.line()),
+        _ => format!("  line {}", test.line),
     };
     let row =
-        Row::of(&format!("  {:<8}", word(outcome)), style).and(&format!(" {}", test.name()), Style::Plain);
+        Row::of(&format!("  {:<8}", word(outcome)), style).and(&format!(" {}", test.name), Style::Plain);
     printer.rows(&[row.and(&rest, Style::Dim)])?;
     let told = outcome.differences.iter().filter(|_| outcome.fails());
     told.into_iter().try_for_each(|difference| print_difference(difference, printer))
@@ -151,14 +159,13 @@ fn update(
     args: &TestArgs,
     tests: &RuleTests,
     failed: &[&RanTest<'_>],
-    policy: &Policy,
     printer: &mut Printer,
 ) -> anyhow::Result<usize> {
     let asks = !args.yes && io::stdin().is_terminal();
     let mut answer = if args.yes { UpdateAnswer::All } else { UpdateAnswer::No };
-    let mut accepted: Vec<(&RuleTest, &TestSnapshot)> = Vec::new();
+    let mut accepted: Vec<(&TestPlace, &Expectation)> = Vec::new();
     for RanTest { test, outcome } in failed {
-        printer.text(Style::Strong, &format!("\n{}:{} {}\n", test.file(), test.line(), test.name()))?;
+        printer.text(Style::Strong, &format!("\n{}:{} {}\n", test.file, test.line, test.name))?;
         printer.text(Style::Plain, &outcome.snapshot.to_string())?;
         if asks && answer != UpdateAnswer::All {
             printer.text(Style::Plain, "write this? yes, no, all, quit: ")?;
@@ -175,7 +182,7 @@ fn update(
         printer
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
     }
-    for WrittenFile { path, content } in tests.with_snapshots(&accepted, policy)? {
+    for WrittenFile { path, content } in tests.expecting(&accepted)? {
         // A test that is cut off would guard nothing.
         private::replace(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;
@@ -208,37 +215,9 @@ impl UpdateAnswer {
 
 /// The output of `--json`.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct TestedPolicy<'t> {
     ok: bool,
-    tests: Vec<TestedOne<'t>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TestedOne<'t> {
-    file: &'t str,
-    line: usize,
-    name: &'t str,
-    grade: Grade,
-    todo: bool,
-    micros: u128,
-    differences: &'t [Difference],
-}
-
-impl<'t> TestedPolicy<'t> {
-    fn new(ran: &'t [RanTest<'_>]) -> Self {
-        let one = |RanTest { test, outcome }: &'t RanTest<'_>| TestedOne {
-            file: test.file(),
-            line: test.line(),
-            name: test.name(),
-            grade: outcome.grade,
-            todo: outcome.todo,
-            micros: outcome.took.as_micros(),
-            differences: &outcome.differences,
-        };
-        TestedPolicy { ok: ran.iter().all(|ran| !ran.outcome.fails()), tests: ran.iter().map(one).collect() }
-    }
+    tests: &'t [RanTest<'t>],
 }
 
 #[cfg(test)]

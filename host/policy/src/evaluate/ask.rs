@@ -207,7 +207,7 @@ impl Run<'_> {
         for finding in findings.into_vec() {
             by_leaf[finding.leaf].push(Finding {
                 range: finding.at,
-                label: loaded.labels[finding.label].clone(),
+                label: loaded.label(finding.label),
                 detector: loaded.detectors[finding.label].clone(),
                 confidence: finding.confidence,
                 published: false,

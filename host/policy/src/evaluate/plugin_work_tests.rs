@@ -6,6 +6,7 @@ use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
     PluginSource, Spent, TransformRequest, World,
 };
+use leafgate_detect::Label;
 use leafgate_tree::{Document, Format, Limits};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
 
@@ -47,7 +48,8 @@ impl PluginLoader for Lookers {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         let world = if source.name == "names" { World::Detector } else { World::Transformer };
         let (name, version, summary) = (source.name.clone(), "1.0".into(), "Looks.".into());
-        let description = Description { name, version, summary, labels: vec!["NAME".into()] };
+        let labels = vec![Label::new("NAME").unwrap()];
+        let description = Description { name, version, summary, labels, config_schema: None };
         Ok(Arc::new(Looker { description, world }))
     }
 }

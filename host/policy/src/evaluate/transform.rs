@@ -269,7 +269,7 @@ impl<'p> Run<'p> {
         let hits = spans.iter().map(|(at, label)| Hit {
             kept_by: None,
             range: at.clone(),
-            label: loaded.labels[*label].clone(),
+            label: loaded.label(*label),
             detector: loaded.detectors[*label].clone(),
             published: false,
             confidence: Confidence::High,

@@ -21,7 +21,7 @@ use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::{ActionName, RawRule, said};
 use super::{answers, idle, matches, replacement};
-use crate::bounded::bad_regex;
+use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
 use crate::rule::{
@@ -260,22 +260,11 @@ impl Compiler<'_, '_> {
     fn replace(&mut self, raw: &RawRule) -> Option<Rewrite> {
         let replace = raw.replace.as_ref()?.get_ref();
         let pattern = replace.pattern.as_ref()?;
-        match RegexBuilder::new(pattern.get_ref()).size_limit(REGEX_SIZE).build() {
-            Ok(regex) => {
-                let with = replace.with.as_ref()?;
-                let known = replacement::known_groups(with.get_ref(), &regex);
-                self.complaints.sound(with, known);
-                Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
-            }
-            Err(error) => {
-                self.complaints.error(
-                    pattern.span(),
-                    bad_regex(&error),
-                    "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes",
-                );
-                None
-            }
-        }
+        let built = RegexBuilder::new(pattern.get_ref()).size_limit(REGEX_SIZE).build();
+        let regex = compiled(pattern, built, SYNTAX, &mut self.complaints)?;
+        let with = replace.with.as_ref()?;
+        self.complaints.sound(with, replacement::known_groups(with.get_ref(), &regex));
+        Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
     }
 
     fn insert(&mut self, raw: &RawRule) -> Option<Insert> {

@@ -43,7 +43,6 @@ impl Engines {
         std::mem::take(&mut self.own).into_iter().map(|(_, set)| LoadedPlugin {
             name: PACK.into(),
             path: PathBuf::new(),
-            labels: set.detectors().iter().map(|own| own.label.clone()).collect(),
             detectors: set.detectors().iter().map(|own| own.id.clone()).collect(),
             plugin: Arc::new(set),
         })

@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::compile::REGEX_SIZE;
 use super::matches;
 use super::raw::{RawException, UNTIL};
-use crate::bounded::bad_regex;
+use crate::bounded::compiled;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
 use crate::new_exception::NEVER;
@@ -124,14 +124,9 @@ impl Compiler<'_, '_> {
             let whole = format!(r"\A(?:{})\z", pattern.get_ref());
             let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(REGEX_SIZE).build();
             // By itself first: `)(` is sound in the brackets.
-            match build(pattern.get_ref()).and_then(|_| build(&whole)) {
-                Ok(read) => Some(read),
-                Err(error) => {
-                    let hint = "the syntax is that of Rust's `regex`; it must match the whole of a finding";
-                    self.complaints.error(pattern.span(), bad_regex(&error), hint);
-                    None
-                }
-            }
+            let built = build(pattern.get_ref()).and_then(|_| build(&whole));
+            let hint = "the syntax is that of Rust's `regex`; it must match the whole of a finding";
+            compiled(pattern, built, hint, &mut self.complaints)
         });
         Allowed {
             values: self.words("value", &raw.value, |_| true, "write the value as it stands in the text"),

@@ -37,7 +37,7 @@ impl Labels {
                 }
             }
             for plugin in redact.plugins.iter().map(|plugin| &policy.plugins[plugin.get()]) {
-                labels.extend(plugin.labels.iter().map(ToString::to_string));
+                labels.extend(plugin.plugin.description().labels.iter().map(ToString::to_string));
                 detectors.extend(plugin.detectors.iter().map(|id| id.as_str().to_owned()));
             }
         }

@@ -14,8 +14,7 @@ use toml::Spanned;
 
 use super::raw::{RawDetector, said};
 use super::{matches, names, useless};
-use crate::bounded::Pattern;
-use crate::bounded::bad_regex;
+use crate::bounded::{Pattern, SYNTAX, compiled};
 use crate::own::{OwnDetector, PACK, found_in};
 
 /// Bytes of a compiled pattern: those of other scanners begin with long lists of names.
@@ -175,23 +174,14 @@ fn label(raw: &RawDetector, name: &str, header: Range<usize>, complaints: &mut C
 
 fn pattern(raw: &RawDetector, complaints: &mut Complaints<'_>) -> Option<Pattern> {
     let source = raw.regex.as_ref()?;
-    match Pattern::new(source.get_ref(), REGEX_SIZE) {
-        Ok(regex) if regex.is_match("") => {
-            let hint = "it would find nothing of something everywhere: leave no way to match no character";
-            complaints.error(source.span(), "the pattern matches the empty text", hint);
-            None
-        }
-        Ok(regex) => {
-            useless::warn_of_slow(source.get_ref(), source.span(), complaints);
-            Some(regex)
-        }
-        Err(error) => {
-            let hint =
-                "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes";
-            complaints.error(source.span(), bad_regex(&error), hint);
-            None
-        }
+    let regex = compiled(source, Pattern::new(source.get_ref(), REGEX_SIZE), SYNTAX, complaints)?;
+    if regex.is_match("") {
+        let hint = "it would find nothing of something everywhere: leave no way to match no character";
+        complaints.error(source.span(), "the pattern matches the empty text", hint);
+        return None;
     }
+    useless::warn_of_slow(source.get_ref(), source.span(), complaints);
+    Some(regex)
 }
 
 fn words(

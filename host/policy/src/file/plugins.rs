@@ -9,9 +9,9 @@ use std::time::Duration;
 use leafgate_contract::{
     ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, config_json,
 };
-use leafgate_detect::{DetectorId, Label};
+use leafgate_detect::DetectorId;
 use leafgate_diagnostic::number::in_millis;
-use leafgate_diagnostic::{Complaints, OneOrMany, place_of};
+use leafgate_diagnostic::{Complaints, OneOrMany, Severity, place_of};
 use toml::Spanned;
 
 use super::raw::{RawPlugin, RawPluginLimits, said};
@@ -101,19 +101,10 @@ impl Plugins {
                 return None;
             }
         };
-        let labels =
-            plugin.description().labels.iter().map(|label| Label::new(label)).collect::<Result<Vec<_>, _>>();
-        match (labels, DetectorId::new(&format!("plugin:{}", source.name))) {
-            (Ok(labels), Ok(detector)) => {
-                let detectors = vec![detector; labels.len()];
-                Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, labels, detectors })
-            }
-            (Err(error), _) | (_, Err(error)) => {
-                let message = format!("plugin `{}`: {error}", source.name);
-                complaints.error(named_file.span(), message, "mend its `describe`");
-                None
-            }
-        }
+        let detector = DetectorId::new(&format!("plugin:{}", source.name));
+        let detector = detector.expect("a name in kebab-case fits into the id of a detector");
+        let detectors = vec![detector; plugin.description().labels.len()];
+        Some(LoadedPlugin { name: source.name.into(), path: source.path, plugin, detectors })
     }
 
     fn check_name(&self, name: &Spanned<String>, complaints: &mut Complaints<'_>) -> Option<()> {
@@ -145,14 +136,15 @@ fn refused(
         let key = error.key.and_then(|key| place_of(text, &format!("/plugins/{name}{key}")));
         let message = format!("plugin `{name}`: {}", error.message);
         let at = key.unwrap_or(named_file.clone());
-        return complaints.diagnostics.error(complaints.file, at, message, error.hint);
+        return complaints.diagnostics.at_place(Severity::Error, complaints.file, at, message, error.hint);
     }
     for ConfigFinding { pointer, message, hint } in error.config {
         let text = &complaints.diagnostics.text(complaints.file);
         let inside = of_config.as_ref().filter(|_| !pointer.is_empty());
         let at = inside.and_then(|_| place_of(text, &format!("/plugins/{name}/config{pointer}")));
         let message = format!("plugin `{name}`: its configuration is not accepted: {message}");
-        complaints.diagnostics.error(complaints.file, at.unwrap_or(all.clone()), message, hint);
+        let at = at.unwrap_or(all.clone());
+        complaints.diagnostics.at_place(Severity::Error, complaints.file, at, message, hint);
     }
 }
 

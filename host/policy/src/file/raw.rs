@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use leafgate_contract::PluginLimits;
 use leafgate_detect::Confidence;
 use leafgate_diagnostic::keys::Type::{self, Number, Time, Until, Word, Words};
 use leafgate_diagnostic::keys::{Table, names};
@@ -65,9 +66,13 @@ const SAID: &str = "an exception says why (`reason`), who answers for it (`by`) 
 /// What a shortened text has room for.
 const SHORTENED: &str = "the line that says how much is missing needs room too";
 
-/// Times of a plugin, in milliseconds: of its start and for a request, and of one call, up to what the host allows.
+/// Limits of a plugin up to their caps: times of its start and for a request, and of one call; memory, answers, and
+/// what it finds or edits.
 const OF_PLUGIN: Type = Time(NumberRange::between(1, 60_000));
 const OF_CALL: Type = Time(NumberRange::between(1, 30_000));
+const OF_MEMORY: Type = Number(NumberRange::between(1, PluginLimits::MOST_MEMORY as u64));
+const OF_ANSWER: Type = Number(NumberRange::between(1, 64 << 20));
+const OF_COUNT: Type = Number(NumberRange::between(1, 100_000));
 const WRITTEN_TIME: &str = "a number and a unit, above zero: `800ms`, `5s`";
 const WRITTEN_LIMIT: &str =
     "a number without a unit, 64 MiB are `67108864`; leave it out, and the usual limit holds";
@@ -255,10 +260,10 @@ table! {
         start_deadline: String = OF_PLUGIN; WRITTEN_TIME,
         call_deadline: String = OF_CALL; WRITTEN_TIME,
         request_time: String = OF_PLUGIN; WRITTEN_TIME,
-        memory_bytes: usize; WRITTEN_LIMIT,
-        answer_bytes: usize; WRITTEN_LIMIT,
-        findings: usize; WRITTEN_LIMIT,
-        edits: usize; WRITTEN_LIMIT,
+        memory_bytes: usize = OF_MEMORY; WRITTEN_LIMIT,
+        answer_bytes: usize = OF_ANSWER; WRITTEN_LIMIT,
+        findings: usize = OF_COUNT; WRITTEN_LIMIT,
+        edits: usize = OF_COUNT; WRITTEN_LIMIT,
     }
 }
 

@@ -437,6 +437,10 @@ limits = { findngs = 3 }
 [plugins.other]
 file = "names.wasm"
 limits = { start_deadline = 5, memory_bytes = "1 GiB", edits = 1.5 }
+
+[plugins.greedy]
+file = "names.wasm"
+limits = { memory_bytes = 268_435_457, answer_bytes = 67_108_865, findings = 100_001, edits = 100_001 }
 "#;
 }
 

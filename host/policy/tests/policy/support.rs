@@ -9,7 +9,7 @@ use leafgate_contract::{
     CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, LoadError as PluginLoadError,
     Plugin, PluginEdit, PluginFinding, PluginLoader, PluginSource, Spent, TransformRequest, World,
 };
-use leafgate_detect::Confidence;
+use leafgate_detect::{Confidence, Label};
 use leafgate_diagnostic::{Diagnostic, Severity};
 use leafgate_policy::{Context, Evaluation, LoadError, Policy, PolicySource, Verdict};
 use leafgate_tree::{Document, Format, Limits};
@@ -92,7 +92,8 @@ impl Fake {
             name: "fake".into(),
             version: "1.2".into(),
             summary: "Fakes.".into(),
-            labels: vec!["NAME".into(), "OTHER".into()],
+            labels: ["NAME", "OTHER"].map(|label| Label::new(label).unwrap()).to_vec(),
+            config_schema: None,
         };
         Fake {
             description,

@@ -66,7 +66,7 @@ impl PluginLoader for Loader {
             name: source.name.clone(),
             version: "1".to_owned(),
             summary: "Keeps the first lines".to_owned(),
-            labels: Vec::new(),
+            ..Description::default()
         };
         let lines = usize::try_from(config["lines"].as_u64().unwrap()).unwrap();
         Ok(Arc::new(FirstLines { lines, description }))

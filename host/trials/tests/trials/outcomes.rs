@@ -247,8 +247,8 @@ pub(super) fn update(tried: &Tried) -> String {
     let outcomes: Vec<(&RuleTest, TestOutcome)> =
         tests.iter().map(|test| (test, test.run(&tried.policy))).collect();
     let failing = outcomes.iter().filter(|(_, outcome)| outcome.fails());
-    let snapshots: Vec<_> = failing.map(|(test, outcome)| (*test, &outcome.snapshot)).collect();
-    for written in tests.with_snapshots(&snapshots, &tried.policy).unwrap() {
+    let snapshots: Vec<_> = failing.map(|(test, outcome)| (&test.place, &outcome.snapshot)).collect();
+    for written in tests.expecting(&snapshots).unwrap() {
         std::fs::write(&written.path, &written.content).unwrap();
     }
     std::fs::read_to_string(tried.tests().join("all.toml")).unwrap()
@@ -291,12 +291,16 @@ x-team = "red"
 }
 
 #[test]
-fn a_test_on_one_line_is_not_rewritten() {
-    let tried = Tried::new(RULES, "test = [{ name = \"inline\", text = \"how?\", edits = [] }]\n");
-    let tests = tried.read();
-    let outcome = tests.iter().next().unwrap().run(&tried.policy);
-    let refused = tests.with_snapshots(&[(tests.iter().next().unwrap(), &outcome.snapshot)], &tried.policy);
-    assert!(refused.unwrap_err().to_string().contains("`inline`"));
+fn an_update_keeps_remarks_and_reaches_tests_however_they_are_written() {
+    let tried = Tried::new(RULES, "test = [{ name = \"inline\", edits = [], text = \"how?\" }]\n");
+    let written = update(&tried);
+    assert!(written.starts_with("test = [{ name = \"inline\", text = \"how?\""), "{written}");
+    assert_eq!(tried.outcomes()[0].grade, Grade::Right);
+    let tests = "[[test]]\nname = \"a\"\n# why\nverdict = \"block\"\ntext = \"how?\"\n[[test.edits]]\nat = \"x\"\ntext = \"y\"\n";
+    let tried = Tried::new(RULES, tests);
+    let written = update(&tried);
+    assert!(written.starts_with("[[test]]\nname = \"a\"\ntext = \"how?\"\n# why\nverdict = "), "{written}");
+    assert_eq!(tried.outcomes()[0].grade, Grade::Right);
 }
 
 #[test]

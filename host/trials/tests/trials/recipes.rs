@@ -31,7 +31,7 @@ fn every_recipe_is_sound_and_does_what_its_tests_say() {
         assert!(tests.iter().len() > 0, "{name} has no tests");
         for test in tests.iter() {
             let outcome = test.run(&policy);
-            assert!(!outcome.fails(), "{name}: {}: {outcome:?}", test.name());
+            assert!(!outcome.fails(), "{name}: {}: {outcome:?}", test.place.name);
         }
         assert!(
             BOOK.contains(&format!("(../examples/policies/recipes/{name}/rules.toml)")),

@@ -8,7 +8,7 @@ use crate::support::{BothWays, load, text};
 use leafgate_author::cases::{self, Cases};
 use leafgate_author::sample;
 use leafgate_contract::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
-use leafgate_wasm::{FileLayer, LoaderConfig};
+use leafgate_wasm::LoaderConfig;
 
 static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));
 
@@ -33,7 +33,7 @@ fn redact_names_finds_a_configured_name() {
         plugin.detect(&[text("nothing"), text("by LOVELACE, Ada")], &Spent::default()).unwrap().into_vec();
     let places: Vec<_> = findings.iter().map(|finding| (finding.leaf, finding.at.clone())).collect();
     assert_eq!(places, [(1, 3..16)]);
-    assert_eq!(plugin.description().labels[findings[0].label], "NAME".into());
+    assert_eq!(plugin.description().labels[findings[0].label].as_str(), "NAME");
 }
 
 #[test]
@@ -77,15 +77,12 @@ fn a_plugin_describes_itself() {
         let inspection = LOADERS.on_load().inspect(&bundled(package)).unwrap();
         let description = inspection.description.unwrap();
         assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
-        assert_eq!(
-            (inspection.layer, inspection.contract.as_deref()),
-            (Some(FileLayer::CoreModule), Some("0.1.0"))
-        );
+        assert_eq!((inspection.layer, inspection.contract.as_deref()), ("core module", Some("0.1.0")));
         // What a panic says goes there.
         assert_eq!(inspection.imports, ["leafgate:plugin/host@0.1.0.log"]);
         assert_eq!(inspection.configured_each_call, None, "{package}");
-        assert!(inspection.size < 256 * 1024, "{package} has {} bytes", inspection.size);
-        let schema: serde_json::Value = serde_json::from_str(&inspection.config_schema.unwrap()).unwrap();
+        assert!(inspection.bytes < 256 * 1024, "{package} has {} bytes", inspection.bytes);
+        let schema: serde_json::Value = serde_json::from_str(&description.config_schema.unwrap()).unwrap();
         assert_eq!(schema["additionalProperties"], false, "{package}");
         let keys = schema["properties"].as_object().unwrap();
         assert!(

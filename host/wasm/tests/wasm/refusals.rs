@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::guest::{Guest, configuration_error};
 use crate::support::patient_loader;
-use leafgate_contract::{LoadError, PluginLimits, PluginLoader as _, PluginSource, Signer};
+use leafgate_contract::{LoadError, PluginLoader as _, PluginSource, Signer};
 use leafgate_wasm::{LoaderConfig, LoaderLimits, Signatures, SigningKey, WasmLoader};
 use sha2::{Digest as _, Sha256};
 
@@ -152,11 +152,6 @@ fn every_refusal_says_what_is_wrong_and_what_to_do() {
     // Without keys nothing is signed by any of them.
     let none = all.load(&all.path(), |source| PluginSource { signers: signers(&[]), ..source });
     assert!(none.is_err());
-
-    let memory_bytes = Some(1 << 40);
-    let limits = PluginLimits { memory_bytes, ..PluginLimits::default() };
-    let greedy = all.load(&all.path(), |source| PluginSource { limits, ..source });
-    all.tell("a limit above its cap", greedy);
 
     // Where digests differ with the tools that assemble the guests, they are not what is told.
     let digest = base16ct::lower::encode_string(&Sha256::digest(&good));

@@ -10,6 +10,7 @@ use leafgate_contract::{
     Action, CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginEdit,
     PluginLoader, PluginSource, Spent, Target, TransformRequest, World,
 };
+use leafgate_detect::Label;
 
 const EMAIL: &str = "jane.doe@mail.example.org";
 
@@ -238,7 +239,8 @@ pub(super) struct Plugins;
 impl PluginLoader for Plugins {
     fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         let (name, version, summary) = ("edits".into(), "1.0".into(), "Edits.".into());
-        let description = Description { name, version, summary, labels: vec!["NAME".into()] };
+        let labels = vec![Label::new("NAME").unwrap()];
+        let description = Description { name, version, summary, labels, config_schema: None };
         Ok(Arc::new(Edits(description)))
     }
 }
