@@ -74,10 +74,10 @@ pub use mark::{CallKey, CallMark, ClientKey, DELEGATED, RunId, is_delegated};
 pub use name::{AgentName, BadAgentName};
 pub use prompt::{DelegationTarget, escaped, section};
 pub use run::{
-    AgentInvocation, AgentLoopResult, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState,
-    Happened, Message, ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, Why,
+    AgentLoopResult, CallOutcome, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState, Happened,
+    HappenedKind, Message, ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, Why,
 };
 pub use runs::{Runs, RunsLimits};
 pub use team::{Agent, Permission, SystemAs, Team, TeamSettings};
 pub use tick::Tick;
-pub use tools::{DELEGATE_WORK, Filtered, REPORT_OUT, ToolFilter, ToolNames, delegate_work, report_out};
+pub use tools::{DELEGATE_WORK, REPORT_OUT, ToolNames, delegate_work, report_out};

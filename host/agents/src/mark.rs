@@ -34,7 +34,8 @@ pub struct CallKey(Zeroizing<[u8; 32]>);
 pub struct ClientKey(Zeroizing<[u8; 32]>);
 
 /// Names a run. The caller gives each run another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
+#[display("{_0:016x}")]
 pub struct RunId(pub u64);
 
 /// A call that left to a client.

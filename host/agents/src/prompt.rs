@@ -54,23 +54,17 @@ pub fn section(targets: &[DelegationTarget]) -> String {
 #[must_use]
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    if text.trim_start().starts_with('#') {
-        let blank = text.len() - text.trim_start().len();
-        text[..blank].chars().for_each(|character| escape_into(&mut escaped, character));
-        escaped.push('\\');
-        text[blank..].chars().for_each(|character| escape_into(&mut escaped, character));
-    } else {
-        text.chars().for_each(|character| escape_into(&mut escaped, character));
+    let first = text.len() - text.trim_start().len();
+    for (at, character) in text.char_indices() {
+        match character {
+            '#' if at == first => escaped.push_str("\\#"),
+            _ if character.is_control() || is_invisible(character) => {
+                escaped.extend(character.escape_default());
+            }
+            _ => escaped.push(character),
+        }
     }
     escaped
-}
-
-fn escape_into(escaped: &mut String, character: char) {
-    if character.is_control() || is_invisible(character) {
-        escaped.extend(character.escape_default());
-    } else {
-        escaped.push(character);
-    }
 }
 
 /// Line and paragraph separators, and format characters that reorder or hide text (Unicode category

@@ -24,15 +24,16 @@ impl Default for RunsLimits {
     }
 }
 
-/// The runs that wait for their clients. A run that is at work is its connection's.
+/// The runs that wait for their clients, each with what its caller keeps beside it. A run that is at work is its
+/// connection's.
 #[derive(Debug, Default)]
-pub struct Runs {
+pub struct Runs<B> {
     limits: RunsLimits,
-    kept: BTreeMap<RunId, (Tick, Run)>,
+    kept: BTreeMap<RunId, (Tick, Run, B)>,
     bytes: usize,
 }
 
-impl Runs {
+impl<B> Runs<B> {
     /// Keeps no run yet.
     #[must_use]
     pub fn new(limits: RunsLimits) -> Self {
@@ -41,13 +42,13 @@ impl Runs {
 
     /// Keeps a run until its client comes back. Returns the runs that are forgotten for it, those
     /// that waited longest first, and the run itself if it alone is too large.
-    pub fn keep(&mut self, run: Run, now: Tick) -> Vec<Run> {
+    pub fn keep(&mut self, run: Run, beside: B, now: Tick) -> Vec<Run> {
         let mut forgotten = self.expire(now);
         self.bytes += run.bytes();
-        self.kept.insert(run.id(), (now, run));
+        self.kept.insert(run.id(), (now, run, beside));
         while self.kept.len() > self.limits.runs || self.bytes > self.limits.bytes {
             let Some(oldest) = self.oldest() else { break };
-            forgotten.extend(self.remove(oldest));
+            forgotten.extend(self.remove(oldest).map(|(run, _)| run));
         }
         forgotten
     }
@@ -59,7 +60,7 @@ impl Runs {
         key: &ClientKey,
         ids: impl IntoIterator<Item = &'i str>,
         now: Tick,
-    ) -> Option<Run> {
+    ) -> Option<(Run, B)> {
         self.expire(now);
         let mut runs = ids.into_iter().filter_map(|id| key.read(id)).map(|mark| mark.run);
         let run = runs.find(|run| self.kept.contains_key(run))?;
@@ -68,10 +69,9 @@ impl Runs {
 
     /// Forgets runs whose clients do not come back, and returns them.
     pub fn expire(&mut self, now: Tick) -> Vec<Run> {
-        let late =
-            |(id, (since, _)): (&RunId, &(Tick, Run))| (now.since(*since) >= self.limits.wait).then_some(*id);
-        let late: Vec<RunId> = self.kept.iter().filter_map(late).collect();
-        late.into_iter().filter_map(|id| self.remove(id)).collect()
+        let late = self.kept.iter().filter(|(_, (since, ..))| now.since(*since) >= self.limits.wait);
+        let late: Vec<RunId> = late.map(|(id, _)| *id).collect();
+        late.into_iter().filter_map(|id| self.remove(id)).map(|(run, _)| run).collect()
     }
 
     /// Bytes of all their conversations.
@@ -81,12 +81,12 @@ impl Runs {
     }
 
     fn oldest(&self) -> Option<RunId> {
-        self.kept.iter().min_by_key(|(id, (since, _))| (*since, **id)).map(|(id, _)| *id)
+        self.kept.iter().min_by_key(|(id, (since, ..))| (*since, **id)).map(|(id, _)| *id)
     }
 
-    fn remove(&mut self, id: RunId) -> Option<Run> {
-        let (_, run) = self.kept.remove(&id)?;
+    fn remove(&mut self, id: RunId) -> Option<(Run, B)> {
+        let (_, run, beside) = self.kept.remove(&id)?;
         self.bytes -= run.bytes();
-        Some(run)
+        Some((run, beside))
     }
 }

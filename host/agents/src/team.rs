@@ -85,13 +85,17 @@ pub struct TeamSettings {
     pub progress: bool,
 }
 
-/// As what an agent's prompt is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SystemAs {
-    /// As the API's system prompt.
-    System,
-    /// As the first message of a user.
-    User,
+leafgate_words::words! {
+    /// As what an agent's prompt is sent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SystemAs {
+        /// As the API's system prompt.
+        System = "system",
+        /// As the first message of a user.
+        User = "user",
+    }
+    /// Its word in a file.
+    pub fn as_str = 0;
 }
 
 impl Default for TeamSettings {

@@ -86,7 +86,9 @@ impl VerifyCheck {
             request::document(&body, format).with_context(|| format!("cannot use {name} as a request"))?;
         // A planted request no longer has the shape by which its format is detected.
         let (format, is_raw) = (document.format(), document.is_raw());
-        let mut tally = Tally { files: 1, ..Tally::default() };
+        let mut tally = self.formats.remove(format.name()).unwrap_or_default();
+        tally.files += 1;
+        let before = tally.leaks.len();
         let mut planted_so_far = 0;
         for &pass in Pass::ALL {
             let planted = planted(&body, is_raw, pass, self.family, planted_so_far)?;
@@ -97,11 +99,11 @@ impl VerifyCheck {
             };
             self.pass(&name, pass, &planted, document, &mut tally);
         }
-        if !tally.leaks.is_empty() {
+        if tally.leaks.len() > before {
             let keys = self.secret_keys(document);
-            tally.leaks.iter_mut().for_each(|leak| mask(&mut leak.position.pointer, &keys));
+            tally.leaks[before..].iter_mut().for_each(|leak| mask(&mut leak.position.pointer, &keys));
         }
-        self.formats.entry(format.name()).or_default().append(tally);
+        self.formats.insert(format.name(), tally);
         Ok(())
     }
 
@@ -143,7 +145,7 @@ impl VerifyCheck {
     }
 
     fn verified(self) -> VerifyOutcome {
-        let planted = self.formats.values().map(|tally| tally.total().total()).sum();
+        let planted = self.formats.values().map(Tally::planted).sum();
         let leaked = self.formats.values().map(|tally| tally.leaks.len()).sum();
         VerifyOutcome {
             generation: self.policy.generation_name(),

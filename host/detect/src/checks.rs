@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::checksums::{iban_length, is_card, is_issued_ssn, is_luhn};
 use crate::decode::base64_prefix;
 use crate::identity::ISSUED;
+use crate::lists::LISTS;
 use crate::score::{LIKELY, score};
 use crate::seed_phrase::phrase_length;
 use crate::value::{self, Look};
@@ -278,18 +279,11 @@ fn is_device(text: &str) -> bool {
     !all(b'0') && !all(b'f')
 }
 
-/// Extensions of files that look like a top-level domain behind an `@`: `icon@2x.png`,
-/// `types@latest.js`.
-const EXTENSIONS: [&str; 24] = [
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "cjs", "jsx", "tsx", "css", "scss",
-    "html", "json", "yaml", "yml", "toml", "lock", "md", "txt", "xml", "local",
-];
-
 fn has_domain(text: &str) -> bool {
     let Some(last) = text.rsplit('.').next() else { return false };
     // `git@github.com:owner/name` is the user that clones, on every host.
     let clones = text.starts_with("git@");
-    let ends = !clones && last.len() >= 2 && !EXTENSIONS.iter().any(|e| last.eq_ignore_ascii_case(e));
+    let ends = !clones && last.len() >= 2 && !LISTS.extensions.has(last);
     ends && (last.bytes().all(|b| b.is_ascii_alphabetic()) || last.starts_with("xn--"))
 }
 

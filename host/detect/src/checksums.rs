@@ -38,9 +38,11 @@ pub fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
 /// What `packs/numbers.toml` says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct IssuedNumbers {
+pub(crate) struct IssuedNumbers {
     cards: Vec<CardIssuer>,
     accounts: BTreeMap<String, usize>,
+    /// The first two digits of the calling codes of countries.
+    pub(crate) calling_codes: Vec<u8>,
 }
 
 #[derive(Deserialize)]
@@ -51,7 +53,8 @@ struct CardIssuer {
     lengths: Vec<usize>,
 }
 
-static ISSUED: LazyLock<IssuedNumbers> = LazyLock::new(|| table(include_str!("../packs/numbers.toml")));
+pub(crate) static ISSUED: LazyLock<IssuedNumbers> =
+    LazyLock::new(|| table(include_str!("../packs/numbers.toml")));
 
 pub(crate) fn is_card(text: &str) -> bool {
     let digits = digits_of(text).count();

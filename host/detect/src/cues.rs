@@ -1,6 +1,7 @@
 //! Words that say what a number beside them is, in six languages: English, German, French, Spanish,
 //! Italian and Portuguese.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -16,7 +17,7 @@ const BEFORE: usize = 40;
 const BEHIND: usize = 14;
 
 /// What words are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Cue {
     /// Telephones.
@@ -27,16 +28,6 @@ pub(crate) enum Cue {
     Lock,
     /// Numbers by which a state knows people: identity, tax, insurance.
     Person,
-}
-
-/// The words of each, as `packs/cues.toml` lists them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CueWords {
-    phone: Vec<String>,
-    card: Vec<String>,
-    lock: Vec<String>,
-    person: Vec<String>,
 }
 
 impl Cue {
@@ -53,17 +44,11 @@ impl Cue {
     }
 
     fn words(self) -> &'static AhoCorasick {
-        static WORDS: LazyLock<CueWords> = LazyLock::new(|| table(include_str!("../packs/cues.toml")));
+        static WORDS: LazyLock<HashMap<Cue, Vec<String>>> =
+            LazyLock::new(|| table(include_str!("../packs/cues.toml")));
         // Each is built when it is first asked for: most texts ask for few.
         static AUTOMATA: [OnceLock<AhoCorasick>; 4] = [const { OnceLock::new() }; 4];
-        AUTOMATA[self as usize].get_or_init(|| {
-            automaton(match self {
-                Cue::Phone => &WORDS.phone,
-                Cue::Card => &WORDS.card,
-                Cue::Lock => &WORDS.lock,
-                Cue::Person => &WORDS.person,
-            })
-        })
+        AUTOMATA[self as usize].get_or_init(|| automaton(&WORDS[&self]))
     }
 }
 

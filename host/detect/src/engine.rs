@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::checks::Check;
 use crate::finding::Finding;
 use crate::input::Input;
 use crate::known::KnownValues;
@@ -29,13 +28,7 @@ pub struct Engine {
 
 /// Rows without keywords, by what their candidates are.
 #[derive(Debug, Default)]
-pub(crate) struct Walkers {
-    /// With how many digits a number must have.
-    pub(crate) number: Vec<(usize, usize)>,
-    /// The same, of rows that take numbers without a long group.
-    pub(crate) groups: Vec<(usize, usize)>,
-    by_shape: [Vec<usize>; Shape::ALL.len()],
-}
+pub(crate) struct Walkers([Vec<usize>; Shape::ALL.len()]);
 
 impl Engine {
     /// Compiles the detectors that the selectors name: packs (`secrets`) or single ones
@@ -97,7 +90,7 @@ impl Engine {
 impl Walkers {
     /// The rows of one shape.
     pub(crate) fn of(&self, shape: Shape) -> &[usize] {
-        &self.by_shape[shape as usize]
+        &self.0[shape as usize]
     }
 
     /// Whether some row has one of these shapes.
@@ -107,22 +100,9 @@ impl Walkers {
 
     fn new(rows: &[Arc<Row>]) -> Self {
         let mut all = Self::default();
-        for (index, row) in rows.iter().enumerate() {
-            all.by_shape[row.shape as usize].push(index);
-            if matches!(row.shape, Shape::Number | Shape::Groups) {
-                all.number.push((index, least_digits(row)));
-            }
-            if row.shape == Shape::Groups {
-                all.groups.push((index, least_digits(row)));
-            }
-        }
+        rows.iter().enumerate().for_each(|(index, row)| all.0[row.shape as usize].push(index));
         all
     }
-}
-
-/// How many digits a number must have before a row's regex is asked.
-fn least_digits(row: &Row) -> usize {
-    row.checks.iter().find_map(Check::least_digits).unwrap_or(0)
 }
 
 fn digest(rows: &[Arc<Row>], known: Option<&KnownValues>) -> [u8; 32] {

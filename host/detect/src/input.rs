@@ -1,15 +1,15 @@
 //! What an engine is asked to look at.
 
-use std::fmt;
-
 /// One text with what is known about its place.
 ///
 /// `Debug` prints lengths only: the text may hold what must not reach a log.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, derive_more::Debug)]
 pub struct Input<'a> {
     /// The decoded text.
+    #[debug("{} bytes", text.len())]
     pub text: &'a str,
     /// The nearest key of a JSON object above the text, "" where there is none.
+    #[debug("{} bytes", key.len())]
     pub key: &'a str,
     /// Only detectors with a distinctive prefix look: for leaves that cannot be edited, where a
     /// guess would do harm.
@@ -30,15 +30,5 @@ impl<'a> Input<'a> {
     /// The same text, for detectors with a prefix only.
     pub fn prefix_only(self) -> Self {
         Self { prefix_only: true, ..self }
-    }
-}
-
-impl fmt::Debug for Input<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Input")
-            .field("text", &format_args!("{} bytes", self.text.len()))
-            .field("key", &format_args!("{} bytes", self.key.len()))
-            .field("prefix_only", &self.prefix_only)
-            .finish()
     }
 }

@@ -14,14 +14,33 @@ const LONGEST: usize = 16;
 pub(crate) struct PatternLead {
     /// As many as the shortest match has, and no more than [`LONGEST`].
     allowed: Vec<ByteSet>,
+    pub(crate) lengths: MatchLengths,
+}
+
+/// How many bytes a pattern's matches have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MatchLengths {
+    pub(crate) least: usize,
+    /// `None` where they may be as long as the text.
+    pub(crate) most: Option<usize>,
+}
+
+impl MatchLengths {
+    pub(crate) fn allow(self, length: usize) -> bool {
+        length >= self.least && self.most.is_none_or(|most| length <= most)
+    }
 }
 
 impl PatternLead {
     /// Returns what the matches of a pattern begin with, where they begin at a keyword.
     pub(crate) fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
         let mut allowed = [ByteSet::default(); LONGEST];
-        let ends = walk(&parse(pattern, ignore_case)?, LeadPlaces::first(), &mut allowed);
-        Ok(Self { allowed: allowed[..ends.least().min(LONGEST)].to_vec() })
+        let parsed = parse(pattern, ignore_case)?;
+        let known = walk(&parsed, 1, &mut allowed).trailing_zeros() as usize;
+        let properties = parsed.properties();
+        let lengths =
+            MatchLengths { least: properties.minimum_len().unwrap_or(0), most: properties.maximum_len() };
+        Ok(Self { allowed: allowed[..known.min(LONGEST)].to_vec(), lengths })
     }
 
     /// Returns false only if no match begins with `bytes`; the first `known` of them are known to
@@ -38,7 +57,7 @@ impl PatternLead {
 }
 
 /// Reads a pattern as the rows' regexes do: about bytes.
-pub(crate) fn parse(pattern: &str, ignore_case: bool) -> Result<Hir, Box<regex_syntax::Error>> {
+fn parse(pattern: &str, ignore_case: bool) -> Result<Hir, Box<regex_syntax::Error>> {
     let mut parser = ParserBuilder::new().unicode(false).utf8(false).case_insensitive(ignore_case).build();
     parser.parse(pattern).map_err(Box::new)
 }
@@ -57,37 +76,9 @@ impl ByteSet {
     }
 }
 
-/// How many bytes of a match may lie before some part of its pattern; [`LONGEST`] stands for all
-/// from there on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct LeadPlaces(u32);
-
-impl LeadPlaces {
-    fn none() -> Self {
-        Self(0)
-    }
-
-    fn first() -> Self {
-        Self(1)
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    fn one_further(self) -> Self {
-        let last = 1 << LONGEST;
-        Self((self.0 << 1 | self.0 & last) & (2 * last - 1))
-    }
-
-    fn least(self) -> usize {
-        self.0.trailing_zeros() as usize
-    }
-
-    fn iter(self) -> impl Iterator<Item = usize> {
-        (0..LONGEST).filter(move |place| self.0 >> place & 1 != 0)
-    }
-}
+/// How many bytes of a match may lie before some part of its pattern, a bit for each number; the bit [`LONGEST`]
+/// stands for all numbers from there on.
+type LeadPlaces = u32;
 
 /// Adds what a part of a pattern may be at each place; gives where it may end.
 fn walk(part: &Hir, from: LeadPlaces, allowed: &mut [ByteSet; LONGEST]) -> LeadPlaces {
@@ -99,9 +90,7 @@ fn walk(part: &Hir, from: LeadPlaces, allowed: &mut [ByteSet; LONGEST]) -> LeadP
         HirKind::Class(class) => one(from, allowed, |set| add_class(class, set)),
         HirKind::Capture(capture) => walk(&capture.sub, from, allowed),
         HirKind::Concat(parts) => parts.iter().fold(from, |at, part| walk(part, at, allowed)),
-        HirKind::Alternation(parts) => {
-            parts.iter().fold(LeadPlaces::none(), |ends, part| ends.or(walk(part, from, allowed)))
-        }
+        HirKind::Alternation(parts) => parts.iter().fold(0, |ends, part| ends | walk(part, from, allowed)),
         HirKind::Repetition(repetition) => {
             let times = |limit: u32| (limit as usize).min(LONGEST);
             let (least, most) = (times(repetition.min), repetition.max.map_or(LONGEST, times));
@@ -110,14 +99,15 @@ fn walk(part: &Hir, from: LeadPlaces, allowed: &mut [ByteSet; LONGEST]) -> LeadP
                 *at = walk(&repetition.sub, *at, allowed);
                 Some(*at)
             });
-            further.fold(least_ends, LeadPlaces::or)
+            further.fold(least_ends, |ends, at| ends | at)
         }
     }
 }
 
 fn one(at: LeadPlaces, allowed: &mut [ByteSet; LONGEST], add: impl Fn(&mut ByteSet)) -> LeadPlaces {
-    at.iter().for_each(|place| add(&mut allowed[place]));
-    at.one_further()
+    (0..LONGEST).filter(|place| at >> place & 1 != 0).for_each(|place| add(&mut allowed[place]));
+    let last = 1 << LONGEST;
+    (at << 1 | at & last) & (2 * last - 1)
 }
 
 fn add_class(class: &Class, set: &mut ByteSet) {

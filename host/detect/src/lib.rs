@@ -86,5 +86,4 @@ pub use known::{
     KnownKey, KnownValue, KnownValues, LEAST_KNOWN, MOST_KNOWN, NamedValue, NotKnown, PIECE, Spelled,
     named_values,
 };
-pub use pack::DetectorContext;
 pub use registry::{DetectorInfo, UnknownDetector, all_detectors, pack_of, selectors};

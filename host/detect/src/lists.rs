@@ -25,6 +25,7 @@ pub(crate) struct WordLists {
     pub(crate) says_nothing: WordList,
     pub(crate) made_up: WordList,
     pub(crate) negated: WordList,
+    pub(crate) extensions: WordList,
 }
 
 /// Words. For [`WordList::has`] case does not matter.

@@ -14,24 +14,9 @@ use crate::bounds::Bounds;
 use crate::checks::Check;
 use crate::cues::Cue;
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::lead::{self, PatternLead};
+use crate::lead::{MatchLengths, PatternLead};
 use crate::names::NameRule;
 use crate::table::joined;
-
-words! {
-    /// What of a leaf's surroundings a detector looks at. Answers may be remembered for just that.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub enum DetectorContext {
-        /// The text alone.
-        None = "none",
-        /// The text and the nearest key above it.
-        Key = "key",
-        /// The text, its key, and the leaves beside it. No built-in detector does.
-        Siblings = "siblings",
-    }
-    /// Returns the name used in output.
-    pub fn as_str = 0;
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -131,18 +116,15 @@ pub(crate) struct Row {
     /// A digest of all that its pack says of it and that findings depend on.
     pub(crate) fingerprint: [u8; 32],
     pub(crate) pattern: String,
+    /// How many digits a number must have before the regex is asked.
+    pub(crate) least_digits: usize,
     regex: OnceLock<Regex>,
     lead: OnceLock<PatternLead>,
     /// What must follow a keyword for it to call a row that lies around it.
     pub(crate) behind: PatternLead,
-    lengths: OnceLock<Lengths>,
 }
 
 impl Row {
-    pub(crate) fn context(&self) -> DetectorContext {
-        if self.shape == Shape::Assigned { DetectorContext::Key } else { DetectorContext::None }
-    }
-
     /// Returns true if and only if its matches must pass the check of this name.
     pub(crate) fn has_check(&self, name: &str) -> bool {
         self.checks.iter().any(|check| check.name == name)
@@ -173,11 +155,8 @@ impl Row {
     }
 
     /// Returns how long the pattern's matches are.
-    pub(crate) fn lengths(&self) -> Lengths {
-        *self.lengths.get_or_init(|| {
-            Lengths::of(&self.pattern, self.ignore_case)
-                .expect("a test compiles the pattern of every built-in row")
-        })
+    pub(crate) fn lengths(&self) -> MatchLengths {
+        self.lead().lengths
     }
 
     /// Returns how far from a match's beginning the regex looks at most: to the byte behind the
@@ -239,26 +218,6 @@ impl Match {
     }
 }
 
-/// How many bytes a pattern's matches have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lengths {
-    pub(crate) least: usize,
-    /// `None` where they may be as long as the text.
-    pub(crate) most: Option<usize>,
-}
-
-impl Lengths {
-    fn of(pattern: &str, ignore_case: bool) -> Result<Self, Box<regex_syntax::Error>> {
-        let parsed = lead::parse(pattern, ignore_case)?;
-        let properties = parsed.properties();
-        Ok(Self { least: properties.minimum_len().unwrap_or(0), most: properties.maximum_len() })
-    }
-
-    pub(crate) fn allow(self, length: usize) -> bool {
-        length >= self.least && self.most.is_none_or(|most| length <= most)
-    }
-}
-
 /// ASCII classes, bytes not characters: patterns are about tokens, and the engine widens a match to
 /// character boundaries.
 fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
@@ -290,10 +249,10 @@ impl Row {
             label: Label::new(&raw.label).map_err(|error| error.to_string())?,
             fingerprint: *blake3::hash(format!("{id} {raw:?}").as_bytes()).as_bytes(),
             pattern,
+            least_digits: raw.checks.iter().find_map(Check::least_digits).unwrap_or(0),
             regex: OnceLock::new(),
             lead: OnceLock::new(),
             behind: behind.map_err(|error| format!("`behind` is no pattern: {error}"))?.unwrap_or_default(),
-            lengths: OnceLock::new(),
             raw,
         })
     }

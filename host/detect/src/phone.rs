@@ -8,6 +8,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use crate::bounds::Bounds;
+use crate::checksums::ISSUED;
 
 /// A telephone number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ const MOST_GROUPS: usize = 7;
 pub(crate) fn read(bytes: &[u8], number: &Range<usize>) -> Option<Phone> {
     let number = with_area(bytes, number);
     let groups = Groups::of(&bytes[number.clone()])?;
-    let needs_word = groups.kind()? == PhoneKind::Plain;
+    let needs_word = groups.need_word()?;
     let end = extension_end(bytes, number.end).unwrap_or(number.end);
     let alone = Bounds::Strict.begins(bytes, number.start) && Bounds::Word.ends(bytes, end);
     alone.then_some(Phone { range: number.start..end, needs_word })
@@ -63,14 +64,6 @@ fn extension_end(bytes: &[u8], from: usize) -> Option<usize> {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let end = bytes.len().min(from + 16) - rest.len() + digits;
     ((1..=LONGEST).contains(&digits)).then_some(end)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PhoneKind {
-    International,
-    National,
-    /// Told by words alone.
-    Plain,
 }
 
 /// The groups of a number and the signs between them.
@@ -115,14 +108,12 @@ impl Groups {
         (balanced(b'(') == balanced(b')')).then_some(groups)
     }
 
-    fn kind(&self) -> Option<PhoneKind> {
+    /// Whether they are a number by a word beside them alone; `None` where they are none at all.
+    fn need_word(&self) -> Option<bool> {
         let (digits, lengths) = (&*self.digits, &*self.lengths);
         let count = digits.len();
         if self.plus {
-            return (8..=16)
-                .contains(&count)
-                .then(|| calling_code(digits))?
-                .then_some(PhoneKind::International);
+            return ((8..=16).contains(&count) && calling_code(digits)).then_some(false);
         }
         if self.is_date() || self.has_odd_signs() || lengths == [3, 2, 4] {
             return None;
@@ -135,14 +126,10 @@ impl Groups {
         };
         if let Some(code) = abroad {
             let long = (10..=17).contains(&count) && calling_code(code);
-            return long.then_some(if lengths.len() > 1 {
-                PhoneKind::International
-            } else {
-                PhoneKind::Plain
-            });
+            return long.then_some(lengths.len() == 1);
         }
         if lengths.len() == 1 {
-            return (7..=12).contains(&count).then_some(PhoneKind::Plain);
+            return (7..=12).contains(&count).then_some(true);
         }
         let later = &lengths[1..];
         let area = self.area
@@ -158,15 +145,15 @@ impl Groups {
             && later.iter().all(|length| (2..=8).contains(length))
             && (lengths[0] > 1 || self.signs[0] != b'.');
         if area || american || trunk {
-            return Some(PhoneKind::National);
+            return Some(false);
         }
         // Russia's trunk prefix: `8 (912) 345-67-89`.
         if lengths[..2] == [1, 3] && digits[0] == 8 && count == 11 {
-            return Some(PhoneKind::Plain);
+            return Some(true);
         }
         let longest = if digits[0] == 0 { 8 } else { 7 };
         let plain = (6..=12).contains(&count) && lengths.iter().all(|length| (2..=longest).contains(length));
-        plain.then_some(PhoneKind::Plain)
+        plain.then_some(true)
     }
 
     /// `2024-11-12`, `12.11.2024`, with a number behind it or without.
@@ -196,22 +183,9 @@ impl Groups {
 /// Returns true if and only if digits begin with the calling code of a country or a network, as
 /// ITU-T E.164 assigns them.
 fn calling_code(digits: &[u8]) -> bool {
-    #[rustfmt::skip]
-    const OF_TWO: [u8; 44] = [
-        20, 27, 30, 31, 32, 33, 34, 36, 39, 40, 41, 43, 44, 45, 46, 47, 48, 49, 51, 52, 53, 54, 55, 56, 57, 58,
-        60, 61, 62, 63, 64, 65, 66, 81, 82, 84, 86, 90, 91, 92, 93, 94, 95, 98,
-    ];
-    /// The first two digits of codes of three.
-    #[rustfmt::skip]
-    const OF_THREE: [u8; 24] = [
-        21, 22, 23, 24, 25, 26, 29, 35, 37, 38, 42, 50, 59, 67, 68, 69, 80, 85, 87, 88, 96, 97, 99, 83,
-    ];
     match digits {
         [1 | 7, ..] => true,
-        [first, second, ..] => {
-            let two = first * 10 + second;
-            OF_TWO.contains(&two) || OF_THREE.contains(&two)
-        }
+        [first, second, ..] => ISSUED.calling_codes.contains(&(first * 10 + second)),
         _ => false,
     }
 }

@@ -10,6 +10,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::lists::LISTS;
 
+/// Fewer bytes that count do so by chance.
+const SHORT_RUN: usize = 4;
+
 /// True where a person would say: that is no secret, that is the place where one goes.
 ///
 /// Templates (`${VAR}`, `{{ x }}`, `<your-key>`, `%VAR%`, `$VAR`), words such as `changeme` and
@@ -39,8 +42,14 @@ fn counts(value: &str) -> bool {
 /// digits in fewer still. Numbers are identifiers, which count as they like. What counts throughout
 /// is left alone: under its own prefix, labelled sources call it a secret as a rule.
 pub(crate) fn is_written_over(value: &str) -> bool {
-    let counted = CountedLetters::of(value);
-    counted.in_token && !counted.throughout(value)
+    const LONG: usize = 6;
+    const LEAST: usize = 8;
+    let is_token = |word: &&[u8]| {
+        let mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
+        mixed && word.len() >= LEAST
+    };
+    words(value).filter(is_token).flat_map(counting_runs).any(|run| run >= LONG)
+        && !counts_in_runs(value, SHORT_RUN)
 }
 
 /// What documentation writes for a token: `acme_abcdefghijklmnopqrst123`, the prefix of a service and
@@ -52,53 +61,28 @@ pub(crate) fn is_made_up(value: &str) -> bool {
             .split(['_', '-'])
             .next()
             .is_some_and(|first| !LISTS.anybodys_prefixes.has(first) && !counts_alone(first))
-        && CountedLetters::of(value).throughout(value)
+        && counts_in_runs(value, SHORT_RUN)
 }
 
 /// `abc123def456ghi789`: most of a value counts, if only in threes. Of 32 hexadecimal digits at random
 /// a tenth does.
 pub(crate) fn counts_throughout(value: &str) -> bool {
-    const LEAST: usize = 3;
-    let words = value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes);
-    let counted: usize = words.flat_map(counting_runs).filter(|run| *run >= LEAST).sum();
+    counts_in_runs(value, 3)
+}
+
+/// Whether most of a value stands in runs of so many bytes or more that count.
+fn counts_in_runs(value: &str, least: usize) -> bool {
+    let counted: usize = words(value).flat_map(counting_runs).filter(|run| *run >= least).sum();
     counted * 5 >= value.len() * 3
+}
+
+fn words(value: &str) -> impl Iterator<Item = &[u8]> {
+    value.split(|c: char| !c.is_ascii_alphanumeric()).map(str::as_bytes)
 }
 
 /// `abcd-1234…`: what stands before the sign counts too, so it is no service's.
 fn counts_alone(word: &str) -> bool {
-    word.len() >= CountedLetters::SHORT && counting_runs(word.as_bytes()).any(|run| run == word.len())
-}
-
-/// How much of a value counts: each byte the next one after the one before it, or all backwards.
-struct CountedLetters {
-    /// Bytes in runs of [`CountedLetters::SHORT`] or more.
-    bytes: usize,
-    /// Six in a row stand in a long word of letters and digits.
-    in_token: bool,
-}
-
-impl CountedLetters {
-    const SHORT: usize = 4;
-
-    fn of(value: &str) -> Self {
-        const LONG: usize = 6;
-        const LEAST: usize = 8;
-        let mut counted = Self { bytes: 0, in_token: false };
-        let words = value.split(|c: char| !c.is_ascii_alphanumeric());
-        for word in words.map(str::as_bytes).filter(|word| word.len() >= Self::SHORT) {
-            let mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
-            for run in counting_runs(word) {
-                counted.bytes += if run >= Self::SHORT { run } else { 0 };
-                counted.in_token |= mixed && word.len() >= LEAST && run >= LONG;
-            }
-        }
-        counted
-    }
-
-    /// Returns whether most of the value counts.
-    fn throughout(&self, value: &str) -> bool {
-        self.bytes * 5 >= value.len() * 3
-    }
+    word.len() >= SHORT_RUN && counting_runs(word.as_bytes()).any(|run| run == word.len())
 }
 
 /// Returns true if and only if a value begins as services begin their tokens, `sqp_`, `tskey-`, and

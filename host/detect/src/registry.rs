@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use strsim::levenshtein;
 
 use crate::finding::{Confidence, DetectorId, Label};
-use crate::pack::{self, DetectorContext, Row};
+use crate::pack::{self, Row};
 
 /// The packs' files, in the order in which their detectors rank.
 const PACKS: [(&str, &str); 4] = [
@@ -26,8 +26,6 @@ pub struct DetectorInfo {
     pub label: Label,
     /// How sure it is of them.
     pub confidence: Confidence,
-    /// What of a leaf's surroundings it looks at.
-    pub context: DetectorContext,
     /// One sentence.
     pub description: String,
     /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be
@@ -61,7 +59,7 @@ impl DetectorInfo {
     /// Returns true if and only if a selector means this detector: `secrets`, which is all of the
     /// pack, `secrets/likely`, or the detector's own id.
     pub fn is_of(&self, selector: &str) -> bool {
-        self.id.as_str() == selector || self.id.pack() == selector || is_part(self.pack(), selector)
+        is_selected(&self.id, self.confidence, selector)
     }
 }
 
@@ -76,9 +74,10 @@ pub fn pack_of(detector: &DetectorId, confidence: Confidence) -> &'static str {
     of.map_or("", |(_, parts)| parts[confidence as usize])
 }
 
-/// The part of a pack that has a name of its own.
-fn is_part(pack: &str, selector: &str) -> bool {
-    pack == selector && selector.contains('/')
+/// Whether a selector means a detector. The part of a pack that has no name of its own is no selector.
+fn is_selected(id: &DetectorId, confidence: Confidence, selector: &str) -> bool {
+    let is_part = || selector.contains('/') && pack_of(id, confidence) == selector;
+    id.as_str() == selector || id.pack() == selector || is_part()
 }
 
 /// Returns all selectors: packs, their parts by confidence, and detectors.
@@ -130,7 +129,6 @@ pub(crate) fn info(row: &Row) -> DetectorInfo {
         id: row.id.clone(),
         label: row.label.clone(),
         confidence: row.confidence,
-        context: row.context(),
         description: row.description.clone(),
         has_prefix: row.prefix,
         examples: row.examples.len() + row.counterexamples.len(),
@@ -146,8 +144,8 @@ pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, Un
         let selector = asked.strip_suffix("/*").unwrap_or(asked);
         let mut known = false;
         for (want, row) in wanted.iter_mut().zip(ROWS.iter()) {
-            let is_part = || is_part(pack_of(&row.id, row.confidence), selector);
-            if (row.id.as_str() == selector && selector == asked) || row.id.pack() == selector || is_part() {
+            let is_named = is_selected(&row.id, row.confidence, selector);
+            if is_named && (selector == asked || row.id.as_str() != selector) {
                 (*want, known) = (true, true);
             }
         }

@@ -67,7 +67,7 @@ mod tests {
         let counter = Counter::new(Models::default());
         let text = "a text that is long enough to be remembered, and so is its count of tokens";
         for _ in 0..3 {
-            for tokenizer in Tokenizer::ALL {
+            for &tokenizer in Tokenizer::ALL {
                 assert_eq!(counter.count(tokenizer, text), tokenizer.count(text) as u64);
             }
         }

@@ -36,37 +36,22 @@ pub const fn estimate(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_OF_A_TOKEN)
 }
 
-/// What cuts a text into tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tokenizer {
-    /// OpenAI's since GPT-4o.
-    O200k,
-    /// OpenAI's of GPT-4 and GPT-3.5, and of its embeddings.
-    Cl100k,
-    /// None that is public: the count is an [`estimate`].
-    Estimate,
+leafgate_words::words! {
+    /// What cuts a text into tokens.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Tokenizer {
+        /// OpenAI's since GPT-4o.
+        O200k = "o200k_base",
+        /// OpenAI's of GPT-4 and GPT-3.5, and of its embeddings.
+        Cl100k = "cl100k_base",
+        /// None that is public: the count is an [`estimate`].
+        Estimate = "estimate",
+    }
+    /// Returns its name.
+    pub fn name = 0;
 }
 
 impl Tokenizer {
-    /// All of them.
-    pub const ALL: [Tokenizer; 3] = [Tokenizer::O200k, Tokenizer::Cl100k, Tokenizer::Estimate];
-
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Tokenizer::O200k => "o200k_base",
-            Tokenizer::Cl100k => "cl100k_base",
-            Tokenizer::Estimate => "estimate",
-        }
-    }
-
-    /// Returns the tokenizer of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Tokenizer> {
-        Tokenizer::ALL.into_iter().find(|tokenizer| tokenizer.name() == name)
-    }
-
     /// Counts the tokens of a text. A text longer than `STRETCH` is counted in stretches, so that
     /// what it costs grows with its length whoever wrote it; each border may count one token more.
     #[must_use]
@@ -154,13 +139,5 @@ mod tests {
         let (one, times) = (Tokenizer::O200k.count(sentence), 2000);
         let all = Tokenizer::O200k.count(&sentence.repeat(times));
         assert!(all.abs_diff(one * times) < times / 100, "{all} of {}", one * times);
-    }
-
-    #[test]
-    fn each_tokenizer_has_a_name() {
-        for tokenizer in Tokenizer::ALL {
-            assert_eq!(Tokenizer::named(tokenizer.name()), Some(tokenizer));
-        }
-        assert_eq!(Tokenizer::named("p50k_base"), None);
     }
 }

@@ -1,39 +1,14 @@
 //! Which tokenizer a model has, and how many tokens its prompt may have.
 
+use std::sync::LazyLock;
+
 use crate::{PictureRule, Tokenizer};
 
-/// Models whose names begin so. Of two that fit, the longer one counts. Figures are those of the
-/// providers' documentation: what a prompt may have where it is bounded by itself, else the window of
-/// prompt and answer together.
-const BUILT_IN: &[(&str, u64, Tokenizer)] = &[
-    ("chatgpt-4o", 128_000, Tokenizer::O200k),
-    ("codex-mini", 200_000, Tokenizer::O200k),
-    ("gpt-3.5-turbo", 16_385, Tokenizer::Cl100k),
-    ("gpt-4", 8_192, Tokenizer::Cl100k),
-    ("gpt-4-turbo", 128_000, Tokenizer::Cl100k),
-    ("gpt-4.1", 1_047_576, Tokenizer::O200k),
-    ("gpt-4o", 128_000, Tokenizer::O200k),
-    ("gpt-5", 272_000, Tokenizer::O200k),
-    ("gpt-5-chat", 128_000, Tokenizer::O200k),
-    ("gpt-oss", 131_072, Tokenizer::O200k),
-    ("o1", 200_000, Tokenizer::O200k),
-    ("o3", 200_000, Tokenizer::O200k),
-    ("o4-mini", 200_000, Tokenizer::O200k),
-    ("text-embedding-3", 8_191, Tokenizer::Cl100k),
-    ("text-embedding-ada-002", 8_191, Tokenizer::Cl100k),
-    ("claude-", 200_000, Tokenizer::Estimate),
-    ("claude-fable-", 1_000_000, Tokenizer::Estimate),
-    ("claude-opus-4-6", 1_000_000, Tokenizer::Estimate),
-    ("claude-opus-4-7", 1_000_000, Tokenizer::Estimate),
-    ("claude-opus-4-8", 1_000_000, Tokenizer::Estimate),
-    ("claude-opus-5", 1_000_000, Tokenizer::Estimate),
-    ("claude-sonnet-4-6", 1_000_000, Tokenizer::Estimate),
-    ("claude-sonnet-5", 1_000_000, Tokenizer::Estimate),
-    ("gemini-1.5-flash", 1_048_576, Tokenizer::Estimate),
-    ("gemini-1.5-pro", 2_097_152, Tokenizer::Estimate),
-    ("gemini-2", 1_048_576, Tokenizer::Estimate),
-    ("gemini-3", 1_048_576, Tokenizer::Estimate),
-];
+/// The models that are built in.
+static BUILT_IN: LazyLock<Vec<ModelRow>> = LazyLock::new(|| {
+    let lines = include_str!("models.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| row(line).expect("a test reads the models that are built in")).collect()
+});
 
 /// How a name ends that asks for a model's window of a million tokens, as Claude Code spells it.
 const MILLION: &str = "[1m]";
@@ -108,13 +83,9 @@ impl Models {
         };
         let behind = model.match_indices(['/', '.']).map(|(at, _)| &model[at + 1..]);
         let names: Vec<&str> = std::iter::once(model).chain(behind).collect();
-        let own = names.iter().find_map(|name| self.own.iter().find(|row| row.name.is(name)));
-        let known = names.iter().find_map(|name| built_in(name));
-        let (prompt, tokenizer) = match (own, known) {
+        let (prompt, tokenizer) = match (first(&self.own, &names), first(&BUILT_IN, &names)) {
             (Some(row), _) => (Some(row.prompt), row.tokenizer),
-            (None, Some((_, prompt, tokenizer))) => {
-                (Some(if is_million { MILLION_TOKENS } else { prompt }), tokenizer)
-            }
+            (None, Some(row)) => (Some(if is_million { MILLION_TOKENS } else { row.prompt }), row.tokenizer),
             (None, None) => (None, Tokenizer::Estimate),
         };
         let pictures = names.iter().find_map(|name| PictureRule::of_model(name)).unwrap_or_default();
@@ -141,9 +112,8 @@ impl ModelName {
     }
 }
 
-fn built_in(model: &str) -> Option<(&'static str, u64, Tokenizer)> {
-    let fits = BUILT_IN.iter().filter(|(begin, ..)| model.starts_with(begin));
-    fits.max_by_key(|(begin, ..)| begin.len()).copied()
+fn first<'r>(rows: &'r [ModelRow], names: &[&str]) -> Option<&'r ModelRow> {
+    names.iter().find_map(|name| rows.iter().find(|row| row.name.is(name)))
 }
 
 fn row(line: &str) -> Result<ModelRow, &'static str> {
@@ -156,7 +126,7 @@ fn row(line: &str) -> Result<ModelRow, &'static str> {
         // Nothing is said, so what is built in may know.
         None => Models::default().find(name).tokenizer,
         Some(word) => {
-            Tokenizer::named(word).ok_or("TOKENIZER is one of o200k_base, cl100k_base, estimate")?
+            Tokenizer::from_name(word).ok_or("TOKENIZER is one of o200k_base, cl100k_base, estimate")?
         }
     };
     let name = match name.strip_suffix('*') {
@@ -177,6 +147,18 @@ mod tests {
     fn known(models: &Models, model: &str) -> (Tokenizer, Option<u64>) {
         let facts = models.find(model);
         (facts.tokenizer, facts.prompt)
+    }
+
+    #[test]
+    fn a_longer_beginning_that_is_built_in_stands_before_a_shorter_one() {
+        let begins = |row: &ModelRow| match &row.name {
+            ModelName::Begins(begin) => begin.clone(),
+            ModelName::Whole(name) => panic!("{name}"),
+        };
+        let all: Vec<String> = BUILT_IN.iter().map(begins).collect();
+        for (at, first) in all.iter().enumerate() {
+            assert!(!all[at + 1..].iter().any(|later| later.starts_with(first)), "{first}");
+        }
     }
 
     #[test]

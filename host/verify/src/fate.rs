@@ -1,7 +1,6 @@
 //! The result for each planted secret.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
 
 use leafgate_words::words;
 use serde::Serialize;
@@ -25,27 +24,18 @@ pub struct Facts {
 }
 
 /// The result for a secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It would not leave.
     Redacted,
     /// It is still there, and the request waits or is refused because of it.
     Held,
-    /// It would leave, in a place that is listed as not looked at.
-    Listed(Listed),
+    /// It would leave inside media, which is listed as not looked at.
+    Media,
+    /// It would leave without a prefix, in a value that may not be replaced: that is listed too, and nothing else.
+    NoPrefix,
     /// It would leave.
     Leaked(Leak),
-}
-
-/// Why a secret may pass unseen. There are no other reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Listed {
-    /// Inside media.
-    Media,
-    /// Without a prefix, in a value that may not be replaced.
-    NoPrefix,
 }
 
 words! {
@@ -71,10 +61,8 @@ pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<FoundAs>) 
     match (seen, facts) {
         (None, _) => Fate::Redacted,
         (Some(_), Facts { held: true, .. }) => Fate::Held,
-        (Some(_), Facts { opaque: true, .. }) if plant.in_media => Fate::Listed(Listed::Media),
-        (Some(_), Facts { fixed: true, .. }) if !family.has_prefix() && !is_key => {
-            Fate::Listed(Listed::NoPrefix)
-        }
+        (Some(_), Facts { opaque: true, .. }) if plant.in_media => Fate::Media,
+        (Some(_), Facts { fixed: true, .. }) if !family.has_prefix() && !is_key => Fate::NoPrefix,
         (Some(_), Facts { opaque: true, .. }) => Fate::Leaked(Leak::NoMedia),
         (Some(_), Facts { known: false, .. }) => Fate::Leaked(Leak::Unknown),
         (Some(_), _) => Fate::Leaked(Leak::Missed),
@@ -103,25 +91,13 @@ impl FateCounts {
     pub fn total(&self) -> usize {
         self.redacted + self.held + self.media + self.no_prefix + self.leaked
     }
-}
 
-impl AddAssign for FateCounts {
-    fn add_assign(&mut self, other: FateCounts) {
-        self.redacted += other.redacted;
-        self.held += other.held;
-        self.media += other.media;
-        self.no_prefix += other.no_prefix;
-        self.leaked += other.leaked;
-    }
-}
-
-impl AddAssign<Fate> for FateCounts {
-    fn add_assign(&mut self, fate: Fate) {
+    fn count(&mut self, fate: Fate) {
         *match fate {
             Fate::Redacted => &mut self.redacted,
             Fate::Held => &mut self.held,
-            Fate::Listed(Listed::Media) => &mut self.media,
-            Fate::Listed(Listed::NoPrefix) => &mut self.no_prefix,
+            Fate::Media => &mut self.media,
+            Fate::NoPrefix => &mut self.no_prefix,
             Fate::Leaked(_) => &mut self.leaked,
         } += 1;
     }
@@ -157,27 +133,15 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds the results of other requests.
-    pub fn append(&mut self, other: Tally) {
-        self.files += other.files;
-        other
-            .positions
-            .into_iter()
-            .for_each(|(what, counts)| *self.positions.entry(what).or_default() += counts);
-        self.leaks.extend(other.leaks);
-    }
-
-    /// Returns the counts of all positions together.
+    /// Returns how many secrets were planted.
     #[must_use]
-    pub fn total(&self) -> FateCounts {
-        let mut total = FateCounts::default();
-        self.positions.values().for_each(|counts| total += *counts);
-        total
+    pub fn planted(&self) -> usize {
+        self.positions.values().map(FateCounts::total).sum()
     }
 
     /// Counts one secret.
     pub fn add(&mut self, file: &str, pass: Pass, plant: &Plant, fate: Fate, seen: Option<FoundAs>) {
-        *self.positions.entry(plant.position.what).or_default() += fate;
+        self.positions.entry(plant.position.what).or_default().count(fate);
         if let (Fate::Leaked(leak), Some(seen)) = (fate, seen) {
             let position = plant.position.clone();
             self.leaks.push(Leaked { file: file.to_owned(), pass, position, seen, leak });
@@ -210,10 +174,10 @@ mod tests {
             (&text, Family::Github, Facts { held: true, ..known }, seen, Fate::Held),
             (&text, Family::Github, known, seen, Fate::Leaked(Leak::Missed)),
             (&text, Family::Github, Facts::default(), seen, Fate::Leaked(Leak::Unknown)),
-            (&media, Family::Aws, opaque, seen, Fate::Listed(Listed::Media)),
+            (&media, Family::Aws, opaque, seen, Fate::Media),
             (&media, Family::Aws, known, seen, Fate::Leaked(Leak::Missed)),
             (&text, Family::Aws, opaque, seen, Fate::Leaked(Leak::NoMedia)),
-            (&text, Family::Card, fixed, seen, Fate::Listed(Listed::NoPrefix)),
+            (&text, Family::Card, fixed, seen, Fate::NoPrefix),
             (&text, Family::Aws, fixed, seen, Fate::Leaked(Leak::Missed)),
             (&key, Family::Card, fixed, seen, Fate::Leaked(Leak::Missed)),
         ] {

@@ -17,7 +17,7 @@ use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::json;
 
-use crate::team::{Agent, Permission, SystemAs, Team};
+use crate::team::{Agent, Permission, Team};
 use crate::tools::DELEGATE_WORK;
 use members::{FileMembers, string};
 use templates::AgentTemplates;
@@ -103,7 +103,7 @@ impl Team {
                 "maxDepth": settings.max_depth,
                 "maxIterations": settings.max_iterations,
                 "delegationTimeoutMs": settings.delegation_timeout.as_millis() as u64,
-                "systemAs": match settings.system_as { SystemAs::System => "system", SystemAs::User => "user" },
+                "systemAs": settings.system_as.as_str(),
                 "progress": settings.progress,
             },
         })

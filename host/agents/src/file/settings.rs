@@ -54,11 +54,8 @@ fn set(key: &str, value: &Value<'_>, settings: &mut TeamSettings) -> Result<(), 
         "maxIterations" => settings.max_iterations = number(ITERATIONS)? as u32,
         "delegationTimeoutMs" => settings.delegation_timeout = Duration::from_millis(number(TIMEOUT_MS)?),
         "systemAs" => {
-            settings.system_as = match string(value) {
-                Some("system") => SystemAs::System,
-                Some("user") => SystemAs::User,
-                _ => return Err("\"system\" or \"user\" is expected".to_owned()),
-            };
+            let system_as = string(value).and_then(SystemAs::from_name);
+            settings.system_as = system_as.ok_or("\"system\" or \"user\" is expected")?;
         }
         _ => settings.progress = value.as_boolean_lit().ok_or("true or false is expected")?.value,
     }

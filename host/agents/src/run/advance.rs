@@ -1,10 +1,10 @@
 //! What a run does next, once an event was taken.
 
-use leafgate_answer::AnswerText;
+use leafgate_answer::{AnswerText, Call};
 
-use super::effect::{Happened, RunEffect, RunEffects};
-use super::frame::{DoneCall, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
-use super::{AgentInvocation, ClientCall, ENTRY, GivenState, Run};
+use super::effect::{HappenedKind, RunEffect, RunEffects};
+use super::frame::{CallOutcome, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
+use super::{ClientCall, ENTRY, Run};
 use crate::error::{AgentError, ErrorKind};
 use crate::mark::CallMark;
 
@@ -39,7 +39,6 @@ impl Run {
             return self.advance();
         }
         self.give_calls();
-        self.announce();
         std::mem::take(&mut self.effects)
     }
 
@@ -76,9 +75,8 @@ impl Run {
         }
         match open.report {
             Some(report) => {
-                let agent = self.frames[frame.at()].agent.clone();
                 self.frames[frame.at()].completed = true;
-                self.happened(Happened::Reported { agent, frame });
+                self.happened(HappenedKind::Reported, frame, None);
                 self.end(frame, report, false);
             }
             None => self.ask(frame),
@@ -87,22 +85,14 @@ impl Run {
 
     /// Writes down what a call came to. A call that nobody answered was given up.
     pub(super) fn record(&mut self, frame: FrameId, slot: OpenCall) {
-        let done = match slot.state {
-            SlotState::Done(done) => done,
-            SlotState::Open => {
+        let outcome = match slot.state {
+            SlotState::Done(outcome) => outcome,
+            SlotState::Delegated | SlotState::Client { .. } => {
                 let text = "Not finished: the work was given up.".into();
-                DoneCall { text, is_error: true, at: self.now, ran: false }
+                CallOutcome { text, is_error: true, at: self.now, ran: false }
             }
         };
-        if done.ran {
-            self.frames[frame.at()].invocations.push(AgentInvocation {
-                tool_name: slot.call.name.clone(),
-                parameters: slot.call.arguments.clone(),
-                result: done.text.clone(),
-                timestamp: done.at,
-            });
-        }
-        self.say(frame, Message::Result { call: slot.call, text: done.text, is_error: done.is_error });
+        self.say(frame, Message::Result { call: slot.call, outcome });
     }
 
     /// Has a frame ask again, or ends it where it or the run has asked too often.
@@ -151,37 +141,16 @@ impl Run {
             return;
         }
         let mut given = Vec::new();
-        for (number, call) in self.calls.iter_mut().enumerate() {
-            let open = self.frames[call.frame.at()].open.as_ref();
-            let slot = open.and_then(|open| open.slots.get(call.slot));
-            let (GivenState::Unsent, Some(slot)) = (call.state, slot) else { continue };
-            call.state = GivenState::Sent;
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            let mark = CallMark { run: self.id, call: number, delegated: call.frame != ENTRY };
-            given.push(ClientCall {
-                id: self.key.mark(mark),
-                frame: call.frame,
-                name: slot.call.name.clone(),
-                arguments: slot.call.arguments.clone(),
-                kind: slot.call.kind,
-            });
+        for (number, frame, slot) in self.clients_calls(false) {
+            let Some(slot) = self.slot(frame, slot) else { continue };
+            slot.state = SlotState::Client { number, is_sent: true };
+            let Call { name, arguments, kind, .. } = slot.call.clone();
+            let mark = CallMark { run: self.id, call: number, delegated: frame != ENTRY };
+            given.push(ClientCall { id: self.key.mark(mark), frame, name, arguments, kind });
         }
         if !given.is_empty() {
             self.paused = Some(self.now);
             self.effects.push(RunEffect::GiveCalls(given));
-        }
-    }
-
-    /// Says when time matters next.
-    fn announce(&mut self) {
-        if self.over || self.paused.is_some() {
-            return;
-        }
-        let live = self.frames.iter().filter(|frame| !frame.is_over());
-        let next = live.filter_map(|frame| frame.deadline).min();
-        if next.is_some() && next != self.announced {
-            self.announced = next;
-            self.effects.extend(next.map(RunEffect::NextDeadline));
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use leafgate_answer::AnswerText;
 
-use super::effect::{Degraded, Happened, RunEffect};
-use super::frame::{DoneCall, FrameId, FrameState, Message, SlotState};
-use super::{ENTRY, GivenState, Run};
+use super::effect::{Degraded, HappenedKind, RunEffect};
+use super::frame::{CallOutcome, Frame, FrameId, FrameState, Message, OpenCall, SlotState};
+use super::{ENTRY, Run};
 use crate::error::AgentError;
 
 impl Run {
@@ -17,36 +17,37 @@ impl Run {
         }
     }
 
-    /// The call that an id names, if the client has it.
-    pub(super) fn given(&self, id: &str) -> Option<usize> {
-        let mark = self.key.read(id).filter(|mark| mark.run == self.id)?;
-        usize::try_from(mark.call).ok().filter(|at| self.is_sent(*at))
+    /// The calls that the client has, or is to have: their numbers, and where they stand, in the order in which
+    /// models made them.
+    pub(super) fn clients_calls(&self, are_sent: bool) -> Vec<(u32, FrameId, usize)> {
+        let of_frame = |frame: &Frame| {
+            let slots = frame.open.iter().flat_map(|open| open.slots.iter().enumerate());
+            let number = |(at, slot): (usize, &OpenCall)| match slot.state {
+                SlotState::Client { number, is_sent } if is_sent == are_sent => Some((number, frame.id, at)),
+                _ => None,
+            };
+            slots.filter_map(number).collect::<Vec<_>>()
+        };
+        let mut calls: Vec<_> = self.frames.iter().flat_map(of_frame).collect();
+        calls.sort_unstable();
+        calls
     }
 
-    pub(super) fn is_sent(&self, call: usize) -> bool {
-        self.calls.get(call).is_some_and(|given| given.state == GivenState::Sent)
+    pub(super) fn slot(&mut self, frame: FrameId, slot: usize) -> Option<&mut OpenCall> {
+        self.frames[frame.at()].open.as_mut()?.slots.get_mut(slot)
     }
 
     /// Returns what a call has come to now, and whether anything was run for it.
     pub(super) fn done(&self, text: AnswerText, is_error: bool, ran: bool) -> SlotState {
-        SlotState::Done(DoneCall { text, is_error, at: self.now, ran })
+        SlotState::Done(CallOutcome { text, is_error, at: self.now, ran })
     }
 
-    /// Answers a call that the client has. The first result counts.
-    pub(super) fn close(&mut self, call: usize, text: AnswerText, is_error: bool) {
-        let Some(given) = self.calls.get_mut(call).filter(|given| given.state == GivenState::Sent) else {
-            return;
-        };
-        given.state = GivenState::Closed;
-        let (frame, slot) = (given.frame, given.slot);
-        self.answer(frame, slot, text, is_error);
-    }
-
-    /// Gives a call its result.
-    fn answer(&mut self, frame: FrameId, slot: usize, text: AnswerText, is_error: bool) {
+    /// Gives a call its result. The first one counts.
+    pub(super) fn answer(&mut self, frame: FrameId, slot: usize, text: AnswerText, is_error: bool) {
         let done = self.done(text, is_error, true);
-        let open = self.frames[frame.at()].open.as_mut();
-        if let Some(slot) = open.and_then(|open| open.slots.get_mut(slot)) {
+        if let Some(slot) = self.slot(frame, slot)
+            && !matches!(slot.state, SlotState::Done(_))
+        {
             slot.state = done;
         }
     }
@@ -54,8 +55,7 @@ impl Run {
     /// Ends a frame with an error for whoever delegated to it. The entry's ends the run, which plain chat may replace
     /// where it `allows` that.
     pub(super) fn fail(&mut self, frame: FrameId, error: AgentError, allows: bool) {
-        let agent = self.frames[frame.at()].agent.clone();
-        self.happened(Happened::Failed { agent, frame, error: error.clone() });
+        self.happened(HappenedKind::Failed, frame, Some(error.clone()));
         if frame != ENTRY {
             self.give_up_below(frame);
             self.end(frame, error.to_string().into(), true);
@@ -66,7 +66,7 @@ impl Run {
             self.frames[ENTRY.at()].messages.iter().any(|message| matches!(message, Message::Model(_)));
         if !begun && allows {
             self.degraded = Some(Degraded::DirectChat);
-            self.happened(Happened::Degraded(Degraded::DirectChat));
+            self.happened(HappenedKind::Degraded(Degraded::DirectChat), ENTRY, None);
         }
         self.finish_early();
     }
@@ -113,9 +113,6 @@ impl Run {
         of.state = FrameState::Ended;
         if let Some(open) = of.open.take() {
             open.slots.into_iter().for_each(|slot| self.record(frame, slot));
-        }
-        for call in self.calls.iter_mut().filter(|call| call.frame == frame) {
-            call.state = GivenState::Closed;
         }
     }
 

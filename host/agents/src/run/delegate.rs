@@ -6,8 +6,7 @@ use leafgate_answer::{AnswerText, Call, CallKind};
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::effect::Happened;
-use super::frame::{Frame, FrameId};
+use super::frame::Frame;
 use crate::error::{AgentError, ErrorKind};
 use crate::team::Agent;
 use crate::tools::{DELEGATE_WORK, REPORT_OUT};
@@ -96,12 +95,6 @@ impl Run {
         let name = call.name.expose();
         let own = [DELEGATE_WORK, REPORT_OUT].into_iter().find(|own| *own == name).map(Arc::from);
         own.or_else(|| self.offered.iter().find(|tool| ***tool == *name).cloned())
-    }
-
-    /// Tells about a call that was refused.
-    pub(super) fn note_refusal(&mut self, frame: FrameId, error: &AgentError) {
-        let agent = self.frames[frame.at()].agent.clone();
-        self.happened(Happened::Refused { agent, frame, error: error.clone() });
     }
 }
 

@@ -7,7 +7,6 @@ use leafgate_answer::{AnswerText, CallKind};
 use crate::error::AgentError;
 use crate::name::AgentName;
 use crate::run::frame::{FrameId, RequestId};
-use crate::tick::Tick;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +24,6 @@ pub enum RunEffect {
     GiveCalls(Vec<ClientCall>),
     /// Answer the client: the run is over, [`crate::Run::result`] says how.
     Finish,
-    /// Call [`crate::Run::elapse`] at this time. Replaces an earlier request. A call that comes too
-    /// early does no harm.
-    NextDeadline(Tick),
     /// Publish and log this.
     Happened(Happened),
 }
@@ -63,50 +59,34 @@ pub struct ClientResult {
 
 /// Something that operators want to know. It holds names of the team, of tools as the client offers them, and numbers only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub struct Happened {
+    /// What.
+    pub kind: HappenedKind,
+    /// The frame that it happened to; of work that was delegated, the new one.
+    pub frame: FrameId,
+    /// The agent of that frame; of work that was delegated, the one that did so.
+    pub agent: AgentName,
+    /// To whom work was delegated.
+    pub to: Option<AgentName>,
+    /// What went wrong.
+    pub error: Option<AgentError>,
+    /// The first of the tools that were withheld, as the client offers them.
+    pub tools: Vec<Arc<str>>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HappenedKind {
     /// Tools of the client were withheld from an agent.
-    Withheld {
-        /// The agent.
-        agent: AgentName,
-        /// How many.
-        tools: usize,
-        /// The first of them, as the client offers them.
-        names: Vec<Arc<str>>,
-    },
+    Withheld,
     /// Work was delegated.
-    Delegated {
-        /// By whom.
-        from: AgentName,
-        /// To whom.
-        to: AgentName,
-        /// The new frame.
-        frame: FrameId,
-    },
-    /// An agent reported.
-    Reported {
-        /// The agent.
-        agent: AgentName,
-        /// Its frame, which is over.
-        frame: FrameId,
-    },
-    /// A call was answered with an error and nothing was run.
-    Refused {
-        /// Whose call.
-        agent: AgentName,
-        /// Its frame, which goes on.
-        frame: FrameId,
-        /// Why.
-        error: AgentError,
-    },
-    /// An agent did not come to its end.
-    Failed {
-        /// The agent.
-        agent: AgentName,
-        /// Its frame, which is over.
-        frame: FrameId,
-        /// Why.
-        error: AgentError,
-    },
+    Delegated,
+    /// An agent reported. Its frame is over.
+    Reported,
+    /// A call was answered with an error and nothing was run. Its frame goes on.
+    Refused,
+    /// An agent did not come to its end. Its frame is over.
+    Failed,
     /// The run goes on with less.
     Degraded(Degraded),
 }

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::name::AgentName;
 use crate::prompt::DelegationTarget;
-use crate::run::result::AgentInvocation;
 use crate::tick::Tick;
 use crate::tools::ToolNames;
 
@@ -31,14 +30,6 @@ impl FrameId {
 
     pub(crate) fn at(self) -> usize {
         self.0 as usize
-    }
-}
-
-impl RequestId {
-    /// Its number, from 0.
-    #[must_use]
-    pub fn number(self) -> u32 {
-        self.0
     }
 }
 
@@ -71,9 +62,7 @@ pub enum Message {
         /// The call, under the id that the model gave it.
         call: Call,
         /// What it came to.
-        text: AnswerText,
-        /// Whether it went wrong.
-        is_error: bool,
+        outcome: CallOutcome,
     },
     /// The agent is reminded to report.
     Nudge,
@@ -108,7 +97,7 @@ impl Message {
             Message::Model(turn) => {
                 reply_bytes(&turn.reply) + turn.turn.iter().map(value_bytes).sum::<usize>()
             }
-            Message::Result { call, text, .. } => call_bytes(call) + text.expose().len(),
+            Message::Result { call, outcome } => call_bytes(call) + outcome.text.expose().len(),
             Message::Said(text) => text.expose().len(),
         }
     }
@@ -170,7 +159,6 @@ pub struct Frame {
     pub(super) open: Option<OpenTurn>,
     /// How often a model was asked for it.
     pub iterations: u32,
-    pub(super) invocations: Vec<AgentInvocation>,
     pub(super) deadline: Option<Tick>,
     /// What a delegated agent reported.
     pub(super) report: Option<AnswerText>,
@@ -201,18 +189,27 @@ pub(super) struct OpenCall {
 
 #[derive(Clone, Debug)]
 pub(super) enum SlotState {
-    /// Another frame, or the client, works on it.
-    Open,
-    Done(DoneCall),
+    /// Another frame works on it.
+    Delegated,
+    /// The client runs it, and knows it by this number once it was sent.
+    Client {
+        number: u32,
+        is_sent: bool,
+    },
+    Done(CallOutcome),
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct DoneCall {
-    pub(super) text: AnswerText,
-    pub(super) is_error: bool,
-    pub(super) at: Tick,
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallOutcome {
+    /// Its result.
+    pub text: AnswerText,
+    /// Whether it went wrong.
+    pub is_error: bool,
+    /// When it had its result.
+    pub at: Tick,
     /// Whether anything was run for it.
-    pub(super) ran: bool,
+    pub ran: bool,
 }
 
 impl Frame {

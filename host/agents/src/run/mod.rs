@@ -17,13 +17,15 @@ use crate::mark::{ClientKey, RunId};
 use crate::name::AgentName;
 use crate::team::{Agent, Team};
 use crate::tick::Tick;
-use crate::tools::{ToolFilter, ToolNames};
+use crate::tools::ToolNames;
 use delegate::DelegationOrder;
 use frame::{OpenCall, OpenTurn, SlotState};
 
-pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
-pub use frame::{Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
-pub use result::{AgentInvocation, AgentLoopResult};
+pub use effect::{
+    ClientCall, ClientResult, Degraded, Happened, HappenedKind, RunEffect, RunEffects, RunError, Why,
+};
+pub use frame::{CallOutcome, Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
+pub use result::AgentLoopResult;
 
 /// The entry's frame.
 const ENTRY: FrameId = FrameId(0);
@@ -53,10 +55,9 @@ pub struct Run {
     key: ClientKey,
     model: Option<String>,
     offered: ToolNames,
-    filter: ToolFilter,
     frames: Vec<Frame>,
-    /// The calls that the client runs, by the number in their ids.
-    calls: Vec<GivenCall>,
+    /// Calls that the client runs, so far.
+    calls: u32,
     /// Requests to models so far.
     requests: u32,
     bytes: usize,
@@ -64,29 +65,10 @@ pub struct Run {
     paused: Option<Tick>,
     degraded: Option<Degraded>,
     over: bool,
-    announced: Option<Tick>,
     /// When the last event came.
     now: Tick,
     /// What it has brought so far.
     effects: RunEffects,
-}
-
-/// A call that the client runs.
-#[derive(Debug)]
-struct GivenCall {
-    frame: FrameId,
-    slot: usize,
-    state: GivenState,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GivenState {
-    /// The client does not have it yet.
-    Unsent,
-    /// The client has it.
-    Sent,
-    /// It has its result, or nobody wants it any more.
-    Closed,
 }
 
 impl Run {
@@ -114,15 +96,13 @@ impl Run {
             limits,
             key,
             offered: opening.tools,
-            filter: ToolFilter::default(),
             frames: Vec::new(),
-            calls: Vec::new(),
+            calls: 0,
             requests: 0,
             bytes: opening.bytes,
             paused: None,
             degraded: None,
             over: false,
-            announced: None,
             now,
             effects: RunEffects::new(),
         };
@@ -185,7 +165,7 @@ impl Run {
         entry.prompt =
             self.team.agent(entry.agent.as_str()).map(|a| a.system_prompt.clone()).unwrap_or_default();
         self.degraded = Some(Degraded::SingleAgent);
-        self.happened(Happened::Degraded(Degraded::SingleAgent));
+        self.happened(HappenedKind::Degraded(Degraded::SingleAgent), ENTRY, None);
         self.ask(ENTRY);
         Ok(self.advance())
     }
@@ -206,22 +186,33 @@ impl Run {
         if self.over {
             return Err(RunError::Over);
         }
-        let named: Vec<(usize, ClientResult)> =
-            results.into_iter().filter_map(|result| Some((self.given(&result.id)?, result))).collect();
+        let sent = self.clients_calls(true);
+        let place = |id: &str| {
+            let mark = self.key.read(id).filter(|mark| mark.run == self.id)?;
+            sent.iter().find(|(number, ..)| *number == mark.call).map(|(_, frame, slot)| (*frame, *slot))
+        };
+        let named = results.into_iter().filter_map(|result| Some((place(&result.id)?, result)));
+        let named: Vec<((FrameId, usize), ClientResult)> = named.collect();
         if named.is_empty() {
             return Err(RunError::NotGiven);
         }
         self.now = now;
         self.go_on();
-        for (call, result) in named {
-            self.close(call, result.text, result.is_error);
+        for ((frame, slot), result) in named {
+            self.answer(frame, slot, result.text, result.is_error);
         }
-        let sent: Vec<usize> = (0..self.calls.len()).filter(|at| self.is_sent(*at)).collect();
-        for call in sent {
+        for (_, frame, slot) in sent {
             let what = "tool_access_error: The client gave no result for this call.";
-            self.close(call, what.into(), true);
+            self.answer(frame, slot, what.into(), true);
         }
         Ok(self.advance_with(said))
+    }
+
+    /// When time matters next: then [`Run::elapse`] is to be called. A call that comes too early does no harm.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Tick> {
+        let live = self.frames.iter().filter(|frame| !frame.is_over());
+        live.filter_map(|frame| frame.deadline).min().filter(|_| !self.over && self.paused.is_none())
     }
 
     /// Ends what has taken too long.
@@ -242,7 +233,6 @@ impl Run {
                 self.fail(id, error, false);
             }
         }
-        self.announced = None;
         self.advance()
     }
 
@@ -305,7 +295,6 @@ impl Run {
     pub fn result_of<'r>(&'r self, frame: &'r Frame) -> AgentLoopResult<'r> {
         AgentLoopResult {
             final_response: frame.last_said(),
-            tool_invocations: &frame.invocations,
             conversation_history: &frame.messages,
             completed: frame.completed,
         }
@@ -330,36 +319,43 @@ impl Run {
     ) -> FrameId {
         let id = FrameId(u32::try_from(self.frames.len()).unwrap_or(u32::MAX));
         chain.push(agent.name.clone());
-        let filtered = self.filter.filter(agent, &self.offered);
-        if filtered.denied > 0 {
-            let has = |tool: &&Arc<str>| filtered.allowed.contains(*tool);
-            let names = self.offered.iter().filter(|tool| !has(tool)).take(TOLD).cloned().collect();
-            let (agent, tools) = (agent.name.clone(), filtered.denied);
-            self.happened(Happened::Withheld { agent, tools, names });
-        }
+        // A run's client and team stay the same, and so do the tools of an agent.
+        let before = self.frames.iter().find(|frame| frame.agent == agent.name);
+        let tools = before.map_or_else(|| agent.tools_among(&self.offered), |frame| frame.tools.clone());
+        let withheld = self.offered.iter().filter(|tool| !tools.contains(tool));
+        let withheld: Vec<Arc<str>> = withheld.take(TOLD).cloned().collect();
         self.frames.push(Frame {
             id,
             agent: agent.name.clone(),
             parent,
             chain,
             prompt: self.team.prompt(agent),
-            tools: filtered.allowed,
+            tools,
             targets: self.team.targets(agent),
             messages: Vec::new(),
             state: FrameState::Queued,
             open: None,
             iterations: 0,
-            invocations: Vec::new(),
             deadline: None,
             report: None,
             completed: false,
         });
+        if !withheld.is_empty() {
+            let happened = Happened { tools: withheld, ..self.happening(HappenedKind::Withheld, id) };
+            self.effects.push(RunEffect::Happened(happened));
+        }
         self.bytes += self.frames[id.at()].prompt.len();
         self.say(id, first);
         id
     }
 
-    fn happened(&mut self, happened: Happened) {
+    fn happening(&self, kind: HappenedKind, frame: FrameId) -> Happened {
+        let agent = self.frames[frame.at()].agent.clone();
+        Happened { kind, frame, agent, to: None, error: None, tools: Vec::new() }
+    }
+
+    fn happened(&mut self, kind: HappenedKind, frame: FrameId, error: Option<AgentError>) {
+        let happened = Happened { error, ..self.happening(kind, frame) };
         self.effects.push(RunEffect::Happened(happened));
     }
 
@@ -411,7 +407,7 @@ impl Run {
             Err(error) => {
                 // Of those beyond the limit the first one tells it.
                 if at <= self.limits.calls {
-                    self.note_refusal(frame, &error);
+                    self.happened(HappenedKind::Refused, frame, Some(error.clone()));
                 }
                 self.done(error.to_string().into(), true, false)
             }
@@ -422,16 +418,18 @@ impl Run {
                 self.done("The report was taken.".into(), false, true)
             }
             Ok(DelegationOrder::Client) => {
-                self.calls.push(GivenCall { frame, slot: at, state: GivenState::Unsent });
-                SlotState::Open
+                self.calls += 1;
+                SlotState::Client { number: self.calls - 1, is_sent: false }
             }
             Ok(DelegationOrder::Work { agent, description, expectations }) => {
-                let (from, chain) = (of.agent.clone(), of.chain.clone());
+                let chain = of.chain.clone();
                 let work = Message::Work { description, expectations };
                 let id = self.open(&agent, Some((frame, at)), chain, work);
                 self.frames[id.at()].deadline = Some(self.now.after(self.team.settings().delegation_timeout));
-                self.happened(Happened::Delegated { from, to: agent.name, frame: id });
-                SlotState::Open
+                let delegated = self.happening(HappenedKind::Delegated, frame);
+                let delegated = Happened { frame: id, to: Some(agent.name), ..delegated };
+                self.effects.push(RunEffect::Happened(delegated));
+                SlotState::Delegated
             }
         }
     }

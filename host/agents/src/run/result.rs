@@ -1,47 +1,39 @@
 //! What a run came to.
 
-use leafgate_answer::AnswerText;
+use leafgate_answer::{AnswerText, Call};
 use serde_json::{Value, json};
 
-use crate::run::frame::Message;
-use crate::tick::Tick;
-
-/// A call that was carried out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentInvocation {
-    /// The tool.
-    pub tool_name: AnswerText,
-    /// Its arguments.
-    pub parameters: AnswerText,
-    /// What it came to.
-    pub result: AnswerText,
-    /// When it had its result.
-    pub timestamp: Tick,
-}
+use crate::run::frame::{CallOutcome, Message};
 
 /// What an agent's loop came to.
 #[derive(Clone, Debug)]
 pub struct AgentLoopResult<'r> {
     /// The last that the agent said; of a delegated one, its report.
     pub final_response: AnswerText,
-    /// The calls that were carried out, in order.
-    pub tool_invocations: &'r [AgentInvocation],
     /// The conversation behind the prompt.
     pub conversation_history: &'r [Message],
     /// Whether it came to its own end.
     pub completed: bool,
 }
 
-impl AgentLoopResult<'_> {
+impl<'r> AgentLoopResult<'r> {
+    /// Returns the calls that were carried out, in order.
+    pub fn tool_invocations(&self) -> impl Iterator<Item = (&'r Call, &'r CallOutcome)> {
+        self.conversation_history.iter().filter_map(|message| match message {
+            Message::Result { call, outcome } if outcome.ran => Some((call, outcome)),
+            _ => None,
+        })
+    }
+
     /// Returns it as JSON. `epoch` is what the ticks count from, in milliseconds of Unix time.
     #[must_use]
     pub fn to_json(&self, epoch: u64) -> Value {
-        let invocations = self.tool_invocations.iter().map(|invocation| {
+        let invocations = self.tool_invocations().map(|(call, outcome)| {
             json!({
-                "toolName": invocation.tool_name.expose(),
-                "parameters": invocation.parameters.expose(),
-                "result": invocation.result.expose(),
-                "timestamp": epoch.saturating_add(invocation.timestamp.as_millis()),
+                "toolName": call.name.expose(),
+                "parameters": call.arguments.expose(),
+                "result": outcome.text.expose(),
+                "timestamp": epoch.saturating_add(outcome.at.as_millis()),
             })
         });
         json!({
@@ -70,11 +62,11 @@ fn message_json(message: &Message) -> Value {
                 "toolCalls": calls.collect::<Vec<_>>(),
             })
         }
-        Message::Result { call, text, is_error } => json!({
+        Message::Result { call, outcome } => json!({
             "role": "tool",
             "toolName": call.name.expose(),
-            "content": text.expose(),
-            "isError": is_error,
+            "content": outcome.text.expose(),
+            "isError": outcome.is_error,
         }),
     }
 }

@@ -3,18 +3,14 @@
 
 use crate::common::*;
 use leafgate_agents::{
-    Degraded, ErrorKind, FrameState, Happened, Message, Run, RunError, RunLimits, Runs, RunsLimits, SystemAs,
-    Tick, Why,
+    Degraded, ErrorKind, FrameState, HappenedKind, Message, Run, RunError, RunLimits, Runs, RunsLimits,
+    SystemAs, Tick, Why,
 };
 use leafgate_answer::Reply;
 use serde_json::json;
 
 fn kinds(stage: &Stage) -> Vec<ErrorKind> {
-    let kinds = stage.happened.iter().filter_map(|what| match what {
-        Happened::Refused { error, .. } | Happened::Failed { error, .. } => Some(error.kind),
-        _ => None,
-    });
-    kinds.collect()
+    stage.happened.iter().filter_map(|what| what.error.as_ref()).map(|error| error.kind).collect()
 }
 
 // S4-13
@@ -32,8 +28,8 @@ fn a_simple_task_needs_no_delegation() {
     let result = stage.run.result();
     assert!(result.completed && stage.finished == 1 && stage.run.is_over());
     assert_eq!(result.final_response.expose(), "It is a.");
-    assert_eq!(result.tool_invocations.len(), 1);
-    assert_eq!(result.tool_invocations[0].result.expose(), "text of a");
+    let results: Vec<_> = result.tool_invocations().map(|(_, outcome)| outcome.text.expose()).collect();
+    assert_eq!(results, ["text of a"]);
     assert_eq!(stage.run.frames().len(), 1);
 }
 
@@ -187,7 +183,7 @@ fn an_agent_has_the_tools_that_it_may_use() {
     ];
     let mut stage = Stage::new(&team, script);
     assert!(stage.run.frames()[0].tools.is_empty());
-    assert!(matches!(&stage.happened[0], Happened::Withheld { tools: 3, .. }));
+    assert_eq!((stage.happened[0].kind, stage.happened[0].tools.len()), (HappenedKind::Withheld, 3));
     stage.answer(0);
     let reader = &stage.run.frames()[1];
     assert_eq!(reader.tools.iter().map(|tool| &**tool).collect::<Vec<_>>(), ["read_file"]);
@@ -257,11 +253,19 @@ fn what_comes_behind_report_out_is_not_run_and_what_came_before_is() {
     let not_run = "Not run: reportOut came before it.";
     assert_eq!(stage.results(1), ["written", "The report was taken.", not_run, not_run]);
     assert_eq!(stage.run.frames()[1].state, FrameState::Ended);
-    let invocations = stage.run.result_of(&stage.run.frames()[1]).tool_invocations;
-    assert_eq!(
-        invocations.iter().map(|i| i.tool_name.expose()).collect::<Vec<_>>(),
-        ["write_file", "reportOut"]
-    );
+    let result = stage.run.result_of(&stage.run.frames()[1]);
+    let ran: Vec<_> = result.tool_invocations().map(|(call, _)| call.name.expose()).collect();
+    assert_eq!(ran, ["write_file", "reportOut"]);
+}
+
+// S4-06
+#[test]
+fn which_tools_an_agent_has_is_looked_up_once() {
+    let twice = calls(&[delegates("reviewer", "a"), delegates("reviewer", "b")]);
+    let mut stage = Stage::new(&three(), vec![("coordinator", vec![twice.into()])]);
+    stage.answer(0);
+    let [_, one, other] = stage.run.frames() else { panic!("{} frames", stage.run.frames().len()) };
+    assert!(std::sync::Arc::ptr_eq(&one.tools, &other.tools));
 }
 
 // S4-14
@@ -338,16 +342,11 @@ fn what_is_refused_or_withheld_is_told_by_the_name_that_the_client_gave_it() {
     let agents = [agent("lead", all(), only("tools", &["read_file"])), agent("other", all(), all())];
     let asked = calls(&[("write_file", json!({})), ("secret words", json!({})), delegates("other", "x")]);
     let mut stage = Stage::new(&team("lead", &agents, json!({})), vec![("lead", vec![asked.into()])]);
-    let withheld = stage.happened.iter().find_map(|what| match what {
-        Happened::Withheld { names, .. } => Some(names.iter().map(|name| &**name).collect::<Vec<_>>()),
-        _ => None,
-    });
-    assert_eq!(withheld.unwrap(), ["write_file", "run"]);
+    let withheld = stage.happened.iter().flat_map(|what| &what.tools);
+    assert_eq!(withheld.map(|name| &**name).collect::<Vec<_>>(), ["write_file", "run"]);
     stage.answer(0);
-    let refused = stage.happened.iter().filter_map(|what| match what {
-        Happened::Refused { error, .. } => Some(error.tool.as_deref()),
-        _ => None,
-    });
+    let refused = stage.happened.iter().filter(|what| what.kind == HappenedKind::Refused);
+    let refused = refused.map(|what| what.error.as_ref().unwrap().tool.as_deref());
     assert_eq!(refused.collect::<Vec<_>>(), [Some("write_file"), None, Some("delegateWork")]);
     assert_eq!(stage.run.frames().len(), 1, "a list of tools without delegateWork delegates nothing");
 }
@@ -434,7 +433,7 @@ fn work_that_takes_too_long_is_given_up_with_all_below() {
     stage.answer(0);
     stage.answer(0);
     let (request, _) = stage.asked[0].clone();
-    let deadline = stage.deadline.unwrap();
+    let deadline = stage.run.deadline().unwrap();
     let early = stage.run.elapse(Tick::from_millis(deadline.as_millis() - 1));
     stage.take(early);
     assert!(stage.aborted.is_empty());
@@ -457,13 +456,14 @@ fn the_time_of_the_client_does_not_count() {
     let agents = ["a", "b"].map(|name| agent(name, all(), all()));
     let mut stage = Stage::new(&team("a", &agents, settings), script);
     stage.answer(0);
+    let first = stage.run.deadline().unwrap();
     stage.answer(0);
-    let first = stage.deadline.unwrap();
+    assert_eq!(stage.run.deadline(), None);
     stage.now += 60_000;
     let now = stage.tick();
     assert!(stage.run.elapse(now).is_empty(), "the client has the turn");
     stage.client(|_| "ok".to_owned());
-    assert!(stage.deadline.unwrap().since(first).as_millis() >= 60_000);
+    assert!(stage.run.deadline().unwrap().since(first).as_millis() >= 60_000);
     stage.play_out();
     assert_eq!(stage.results(0), ["r"]);
 }
@@ -490,9 +490,9 @@ fn copied_ids_reach_no_frame() {
     assert_eq!(other.answered(vec![result(&copied)], None, Tick::default()), Err(RunError::NotGiven));
 
     let mut runs = Runs::new(RunsLimits::default());
-    runs.keep(stage.run, Tick::default());
+    runs.keep(stage.run, (), Tick::default());
     assert!(runs.take(&key("another session"), [copied.as_str()], Tick::default()).is_none());
-    let mut run = runs.take(&key("session"), ["call_1", copied.as_str()], Tick::default()).unwrap();
+    let (mut run, ()) = runs.take(&key("session"), ["call_1", copied.as_str()], Tick::default()).unwrap();
     assert!(run.answered(vec![result(&copied), result(&copied)], None, Tick::default()).is_ok());
     assert_eq!(run.answered(vec![result(&copied)], None, Tick::default()), Err(RunError::NotGiven));
     check(&run, RunLimits::default());
@@ -522,14 +522,14 @@ fn runs_that_wait_are_bounded() {
     let ids = |runs: Vec<Run>| runs.iter().map(|run| run.id().0).collect::<Vec<_>>();
     let mut runs =
         Runs::new(RunsLimits { runs: 2, bytes: 1 << 20, wait: std::time::Duration::from_millis(100) });
-    assert!(runs.keep(run(1), Tick::from_millis(0)).is_empty());
-    assert!(runs.keep(run(2), Tick::from_millis(1)).is_empty());
-    assert_eq!(ids(runs.keep(run(3), Tick::from_millis(2))), [1]);
+    assert!(runs.keep(run(1), (), Tick::from_millis(0)).is_empty());
+    assert!(runs.keep(run(2), (), Tick::from_millis(1)).is_empty());
+    assert_eq!(ids(runs.keep(run(3), (), Tick::from_millis(2))), [1]);
     assert_eq!(ids(runs.expire(Tick::from_millis(101))), [2]);
     let one = run(9).bytes();
     let mut small = Runs::new(RunsLimits { runs: 9, bytes: one, wait: std::time::Duration::from_secs(1) });
-    small.keep(run(1), Tick::default());
-    assert_eq!(ids(small.keep(run(2), Tick::default())), [1]);
+    small.keep(run(1), (), Tick::default());
+    assert_eq!(ids(small.keep(run(2), (), Tick::default())), [1]);
     assert_eq!(small.bytes(), one);
 }
 

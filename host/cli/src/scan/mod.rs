@@ -12,7 +12,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use leafgate_detect::{DetectorInfo, Engine, Finding, Input, KnownValues, UnknownDetector, pack_of};
+use leafgate_detect::{
+    Confidence, DetectorInfo, Engine, Finding, Input, KnownValues, UnknownDetector, pack_of,
+};
 use leafgate_review::rows::Row;
 use serde::Serialize;
 
@@ -115,7 +117,7 @@ struct ScanFinding {
     detector: String,
     pack: &'static str,
     label: String,
-    confidence: &'static str,
+    confidence: Confidence,
     published: bool,
 }
 
@@ -141,7 +143,7 @@ impl Scanned {
             detector: finding.detector.to_string(),
             pack: pack_of(&finding.detector, finding.confidence),
             label: finding.label.to_string(),
-            confidence: finding.confidence.as_str(),
+            confidence: finding.confidence,
             published: finding.published,
         });
         self.findings.extend(found);

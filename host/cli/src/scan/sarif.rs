@@ -37,25 +37,24 @@ pub(super) fn log(scanned: &Scanned, detectors: Vec<&DetectorInfo>) -> Value {
 }
 
 fn rule(detector: &DetectorInfo) -> Value {
-    let level = match detector.confidence {
-        Confidence::High => "error",
-        Confidence::Medium => "warning",
-        Confidence::Low => "note",
-    };
     json!({
         "id": detector.id.as_str(),
         "shortDescription": { "text": detector.description },
-        "defaultConfiguration": { "level": level },
+        "defaultConfiguration": { "level": level(detector.confidence) },
         "properties": { "tags": ["security", detector.pack()] },
     })
 }
 
+fn level(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "error",
+        Confidence::Medium => "warning",
+        Confidence::Low => "note",
+    }
+}
+
 fn result(found: &ScanFinding, rule: Option<usize>) -> Value {
-    let level = match (found.published, found.confidence) {
-        (true, _) | (_, "low") => "note",
-        (_, "medium") => "warning",
-        _ => "error",
-    };
+    let level = if found.published { "note" } else { level(found.confidence) };
     let what = if found.published { "a published example" } else { "found" };
     json!({
         "ruleId": found.detector,

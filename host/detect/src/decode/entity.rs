@@ -1,19 +1,9 @@
 //! HTML entities: numbers, and the names of what stands in secrets and around them.
 
-/// Names without `&` and `;`. Letters and digits have no names, so these and the numbers are all
-/// that can spell a secret.
-#[rustfmt::skip]
-const NAMED: [(&str, char); 56] = [
-    ("amp", '&'), ("AMP", '&'), ("lt", '<'), ("LT", '<'), ("gt", '>'), ("GT", '>'), ("quot", '"'), ("QUOT", '"'),
-    ("apos", '\''), ("nbsp", '\u{a0}'), ("NonBreakingSpace", '\u{a0}'), ("shy", '\u{ad}'), ("ZeroWidthSpace", '\u{200b}'),
-    ("NoBreak", '\u{2060}'), ("zwnj", '\u{200c}'), ("zwj", '\u{200d}'), ("lrm", '\u{200e}'), ("rlm", '\u{200f}'),
-    ("lowbar", '_'), ("UnderBar", '_'), ("sol", '/'), ("bsol", '\\'), ("colon", ':'), ("semi", ';'), ("equals", '='),
-    ("period", '.'), ("comma", ','), ("hyphen", '\u{2010}'), ("dash", '\u{2010}'), ("num", '#'), ("dollar", '$'),
-    ("percnt", '%'), ("plus", '+'), ("lpar", '('), ("rpar", ')'), ("ast", '*'), ("midast", '*'), ("commat", '@'),
-    ("lsqb", '['), ("lbrack", '['), ("rsqb", ']'), ("rbrack", ']'), ("lcub", '{'), ("lbrace", '{'), ("rcub", '}'),
-    ("rbrace", '}'), ("Hat", '^'), ("grave", '`'), ("verbar", '|'), ("vert", '|'), ("excl", '!'), ("quest", '?'),
-    ("Tab", '\t'), ("NewLine", '\n'), ("ensp", '\u{2002}'), ("emsp", '\u{2003}'),
-];
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::table::table;
 
 /// Longest name in the table.
 const LONGEST: usize = 16;
@@ -44,6 +34,9 @@ fn named(name: &[u8]) -> Option<(char, usize)> {
     if name[length] != b';' {
         return None;
     }
-    let (_, character) = NAMED.iter().find(|(known, _)| known.as_bytes() == &name[..length])?;
-    Some((*character, length + 2))
+    /// By their names without `&` and `;`.
+    static NAMED: LazyLock<HashMap<String, char>> =
+        LazyLock::new(|| table(include_str!("../../packs/entities.toml")));
+    let name = std::str::from_utf8(&name[..length]).ok()?;
+    NAMED.get(name).map(|character| (*character, length + 2))
 }

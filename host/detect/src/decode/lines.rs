@@ -191,8 +191,8 @@ impl Dump {
             return;
         }
         let Dump { range, bytes } = std::mem::take(self);
-        each_among_bytes(&bytes, LEAST_AMONG_PAIRS, |stretch| {
-            f(Block { encoding: Encoding::Hexdump, range: range.clone(), text: stretch.text });
+        each_among_bytes(&bytes, LEAST_AMONG_PAIRS, |text, _| {
+            f(Block { encoding: Encoding::Hexdump, range: range.clone(), text });
         });
     }
 }

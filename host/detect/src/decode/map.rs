@@ -48,14 +48,43 @@ impl Map {
     }
 }
 
+/// A window of a text as far as it is decoded.
+pub(super) struct Window<'t> {
+    source: &'t str,
+    /// How far it is decoded.
+    pub(super) at: usize,
+    pub(super) text: String,
+    pub(super) units: Units,
+}
+
+impl<'t> Window<'t> {
+    pub(super) fn new(source: &'t str, start: usize) -> Self {
+        Window { source, at: start, text: String::new(), units: Units::new(start) }
+    }
+
+    /// Takes what stands before `end` as it is.
+    pub(super) fn plain_to(&mut self, end: usize) {
+        self.text.push_str(&self.source[self.at..end]);
+        self.at = end;
+    }
+
+    /// Takes what stands before `end` as a spelling of other characters, or of none.
+    pub(super) fn spelled_to(&mut self, end: usize, means: impl IntoIterator<Item = char>) {
+        let view = self.text.len();
+        self.text.extend(means);
+        self.units.push(view..self.text.len(), self.at..end);
+        self.at = end;
+    }
+}
+
 impl Units {
     /// Begins the map of a window that starts at `start`.
-    pub(super) fn new(start: usize) -> Self {
+    fn new(start: usize) -> Self {
         Units { start, units: Vec::new() }
     }
 
     /// Adds the next unit: where it lies in both texts.
-    pub(super) fn push(&mut self, view: Range<usize>, source: Range<usize>) {
+    fn push(&mut self, view: Range<usize>, source: Range<usize>) {
         let short = |n: usize| u32::try_from(n).expect("bodies are far smaller than four gigabytes");
         self.units.push(Unit {
             view: short(view.start),

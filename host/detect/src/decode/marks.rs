@@ -126,19 +126,8 @@ impl Marks {
 /// What the bytes before a block leave to it.
 struct MarksPass {
     before: Kinds,
-    line_begins: Carry<1>,
-    not_blank: Carry<1>,
-    hex: Carry<1>,
-    /// Ends of two bytes of hexadecimal digits, of which another two stand right before, or before
-    /// one byte between them.
-    two_hex: u64,
-    side_by_side: Carry<2>,
-    apart: Carry<3>,
-    /// Ends of two such pairs with a byte between them, which are parts of groups of three.
-    groups: Carry<4>,
     /// A line has begun, and all of it so far may be a narrow one; or so behind one such line, or two.
     narrow: [u64; 3],
-    behind_narrow: [Carry<1>; 2],
 }
 
 /// The bytes of a block by kinds that are known by a comparison or two; which byte really is of an
@@ -152,39 +141,33 @@ struct Kinds {
     word: u64,
     /// Of words, the hexadecimal digits and some signs.
     hex: u64,
+    /// Ends of two bytes of hexadecimal digits.
+    two_hex: u64,
+    /// Ends of two such pairs with a byte between them, which are parts of groups of three.
+    two_pairs: u64,
+    /// Ends of lines that may be narrow ones, and of those behind another.
+    narrow: [u64; 2],
 }
 
 impl Default for MarksPass {
     fn default() -> Self {
         // A text begins as if a line had ended before it.
-        MarksPass {
-            before: Kinds { line_end: u64::MAX, blank: u64::MAX, ..Kinds::default() },
-            line_begins: Carry(1),
-            not_blank: Carry(0),
-            hex: Carry(0),
-            two_hex: 0,
-            side_by_side: Carry(0),
-            apart: Carry(0),
-            groups: Carry(0),
-            narrow: [0; 3],
-            behind_narrow: [Carry(0); 2],
-        }
+        let before = Kinds { line_end: u64::MAX, blank: u64::MAX, ..Kinds::default() };
+        MarksPass { before, narrow: [0; 3] }
     }
 }
 
 impl MarksPass {
     #[inline(always)]
     fn block(&mut self, bytes: &[u8], at: usize, block: &[u8; BLOCK]) -> Option<Marked> {
-        let now = Kinds::of(block);
-        let before = std::mem::replace(&mut self.before, now);
-        let two_hex = now.hex & self.hex.back(now.hex);
-        let two_hex_before = std::mem::replace(&mut self.two_hex, two_hex);
-        let four_hex = two_hex & self.side_by_side.back(two_hex);
-        let two_pairs = two_hex & self.apart.back(two_hex);
-        let two_hex_back = |count| back(two_hex, two_hex_before, count);
+        let (mut now, before) = (Kinds::of(block), self.before);
+        let two_hex = now.hex & back(now.hex, before.hex, 1);
+        let two_hex_back = |count| back(two_hex, before.two_hex, count);
+        let (four_hex, two_pairs) = (two_hex & two_hex_back(2), two_hex & two_hex_back(3));
         let pairs = if two_pairs == 0 { 0 } else { two_pairs & two_hex_back(6) & two_hex_back(9) };
-        let groups = two_pairs & self.groups.back(two_pairs);
-        let narrow = self.narrow(&now);
+        let groups = two_pairs & back(two_pairs, before.two_pairs, 4);
+        let narrow = self.narrow(&mut now);
+        self.before = Kinds { two_hex, two_pairs, ..now };
         let base64 = has_row_end(now.word, before.word);
         if !base64 && four_hex | pairs | groups | narrow == 0 {
             return None;
@@ -205,29 +188,18 @@ impl MarksPass {
 
     /// Ends of lines that stand behind two others and are, like those, one word and blanks around it.
     #[inline(always)]
-    fn narrow(&mut self, now: &Kinds) -> u64 {
+    fn narrow(&mut self, now: &mut Kinds) -> u64 {
+        let before = &self.before;
         let blank = now.blank & !now.line_end;
-        let parts_words = blank & self.not_blank.back(!now.blank) & (!now.blank >> 1);
+        let parts_words = blank & back(!now.blank, !before.blank, 1) & (!now.blank >> 1);
         let may = (now.word | blank) & !parts_words;
-        let begins = self.line_begins.back(now.line_end);
+        let begins = back(now.line_end, before.line_end, 1);
         let one = ends(may, now.line_end, begins, &mut self.narrow[0]);
-        let behind_one = self.behind_narrow[0].back(one);
+        let behind_one = back(one, before.narrow[0], 1);
         let two = ends(may, now.line_end, behind_one, &mut self.narrow[1]);
-        let behind_two = self.behind_narrow[1].back(two);
+        let behind_two = back(two, before.narrow[1], 1);
+        now.narrow = [one, two];
         ends(may, now.line_end, behind_two, &mut self.narrow[2])
-    }
-}
-
-/// Moves bits to a byte behind, from one block to the next.
-#[derive(Clone, Copy)]
-struct Carry<const COUNT: u32>(u64);
-
-impl<const COUNT: u32> Carry<COUNT> {
-    #[inline(always)]
-    fn back(&mut self, now: u64) -> u64 {
-        let moved = now << COUNT | self.0;
-        self.0 = now >> (u64::BITS - COUNT);
-        moved
     }
 }
 
@@ -300,6 +272,7 @@ impl Kinds {
             blank,
             word,
             hex: word & rows::bits(block, |bytes| rows::between(rows::small(bytes), 0, b'f')),
+            ..Kinds::default()
         }
     }
 }

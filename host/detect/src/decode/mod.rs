@@ -36,6 +36,7 @@ mod tests;
 mod text;
 mod url;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -56,7 +57,6 @@ pub const MOST_TIMES_TEXT: usize = 16;
 words! {
     /// One way in which a text spells another.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    #[repr(u8)]
     pub enum Encoding {
         /// `%41`, `%u0041`.
         Percent = "percent-encoding",
@@ -88,26 +88,7 @@ words! {
 }
 
 /// The encodings that one layer undid: one block, or any character-wise ones.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Encodings(u16);
-
-impl Encodings {
-    fn add(&mut self, encoding: Encoding) {
-        self.0 |= 1 << encoding as u16;
-    }
-
-    fn iter(self) -> impl Iterator<Item = Encoding> {
-        Encoding::ALL.iter().copied().filter(move |&encoding| self.0 & (1 << encoding as u16) != 0)
-    }
-}
-
-impl From<Encoding> for Encodings {
-    fn from(encoding: Encoding) -> Self {
-        let mut all = Encodings::default();
-        all.add(encoding);
-        all
-    }
-}
+type Encodings = BTreeSet<Encoding>;
 
 /// What a text, or a stretch of it, says once its encodings are undone. `Debug` prints lengths
 /// only.
@@ -135,8 +116,12 @@ pub struct Source {
 }
 
 impl View {
-    fn new(text: String, encodings: impl Into<Encodings>, map: Map, outer: Option<&Arc<Layer>>) -> Self {
-        View { text, layer: Arc::new(Layer { encodings: encodings.into(), map, outer: outer.cloned() }) }
+    fn new(text: String, encodings: Encodings, map: Map, outer: Option<&Arc<Layer>>) -> Self {
+        View { text, layer: Arc::new(Layer { encodings, map, outer: outer.cloned() }) }
+    }
+
+    fn of_block(block: Block, outer: Option<&Arc<Layer>>) -> Self {
+        View::new(block.text, Encodings::from([block.encoding]), Map::Block(block.range), outer)
     }
 
     /// Returns the decoded text.
@@ -161,13 +146,13 @@ impl View {
 
     /// Returns the encodings that were undone, the innermost first.
     pub fn encodings(&self) -> impl Iterator<Item = Encoding> {
-        self.layers().flat_map(|layer| layer.encodings.iter())
+        self.layers().flat_map(|layer| layer.encodings.iter().copied())
     }
 
     /// Returns the encodings as a phrase to be read behind "in": `base64 in percent-encoding`.
     pub fn phrase(&self) -> String {
         let phrase =
-            |layer: &Layer| layer.encodings.iter().map(Encoding::as_str).collect::<Vec<_>>().join(" and ");
+            |layer: &Layer| layer.encodings.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(" and ");
         self.layers().map(phrase).collect::<Vec<_>>().join(" in ")
     }
 
@@ -205,7 +190,7 @@ fn without_repetitions(all: Vec<View>) -> Vec<View> {
 pub fn views_of_media(text: &str) -> Vec<View> {
     let mut all = Vec::new();
     if let Some(block) = runs::whole(text) {
-        all.push(View::new(block.text, block.encoding, Map::Block(block.range), None));
+        all.push(View::of_block(block, None));
         add_views_of(0, LAYERS - 1, &mut all);
     }
     all
@@ -226,7 +211,7 @@ fn add_views(text: &str, outer: Option<&Arc<Layer>>, layers: usize, all: &mut Ve
     });
     let marks = Marks::of(text.as_bytes());
     number::each(text, &marks, |view, units| {
-        all.push(View::new(view, Encoding::Digits, Map::Units(units), outer));
+        all.push(View::new(view, Encodings::from([Encoding::Digits]), Map::Units(units), outer));
     });
     // What no unit touches stands in the text around the view too, and was decoded there.
     let is_new = |range: &Range<usize>| match outer.map(|layer| &layer.map) {
@@ -235,7 +220,7 @@ fn add_views(text: &str, outer: Option<&Arc<Layer>>, layers: usize, all: &mut Ve
     };
     each_block(text, &marks, |block| {
         if is_new(&block.range) {
-            all.push(View::new(block.text, block.encoding, Map::Block(block.range), outer));
+            all.push(View::of_block(block, outer));
         }
     });
     if layers > 1 {

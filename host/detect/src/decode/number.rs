@@ -6,10 +6,11 @@
 //! between their groups. Groups count only where they stand by themselves: lines and columns of
 //! other numbers pass by chance else.
 
+use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
 use super::invisible;
-use super::map::Units;
+use super::map::{Units, Window};
 use super::marks::Marks;
 use crate::work::spend;
 
@@ -32,18 +33,16 @@ const MOST_DIGITS: usize = 48;
 const BEFORE: usize = 48;
 const BEHIND: usize = 16;
 
-/// A number in another spelling: where it stands, what it says, and which parts of that are spelled
-/// how.
+/// A number in another spelling: where it stands, and which parts of it mean what.
 struct Number {
     source: Range<usize>,
-    says: String,
-    units: Vec<(Range<usize>, Range<usize>)>,
+    spelled: Vec<(Range<usize>, Cow<'static, str>)>,
 }
 
 impl Number {
     /// A number of which no digit can be replaced alone.
     fn whole(source: Range<usize>, says: String) -> Self {
-        Number { units: vec![(0..says.len(), source.clone())], source, says }
+        Number { spelled: vec![(source.clone(), says.into())], source }
     }
 }
 
@@ -57,7 +56,7 @@ pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) 
     if places.len() > runs {
         places.sort_unstable();
     }
-    let mut open: Option<NumberWindow<'_>> = None;
+    let mut open: Option<Window<'_>> = None;
     let mut done = 0;
     for at in places {
         if at < done {
@@ -65,13 +64,18 @@ pub(super) fn each(text: &str, marks: &Marks, mut f: impl FnMut(String, Units)) 
         }
         let Some(number) = read(bytes, at).filter(|number| number.source.start >= done) else { continue };
         done = number.source.end;
-        if let Some(window) = open.take_if(|window| window.end + BEFORE < number.source.start) {
-            window.close(&mut f);
+        if let Some(window) = open.take_if(|window| window.at + BEFORE < number.source.start) {
+            close(text, window, &mut f);
         }
-        open.get_or_insert_with(|| NumberWindow::before(text, &number)).add(number);
+        let window = open.get_or_insert_with(|| Window::new(text, before(text, number.source.start)));
+        for (source, means) in number.spelled {
+            window.plain_to(source.start);
+            window.spelled_to(source.end, means.chars());
+        }
+        window.plain_to(number.source.end);
     }
     if let Some(window) = open {
-        window.close(&mut f);
+        close(text, window, &mut f);
     }
 }
 
@@ -80,41 +84,22 @@ fn read(bytes: &[u8], at: usize) -> Option<Number> {
     grouped(bytes, at).or_else(of_program).or_else(|| in_three_groups(bytes, at))
 }
 
-/// Numbers close to one another, and the text around them.
-struct NumberWindow<'a> {
-    text: &'a str,
-    says: String,
-    units: Units,
-    end: usize,
+/// Where the window begins of a number that begins at `number`.
+fn before(text: &str, number: usize) -> usize {
+    let mut start = text.ceil_char_boundary(number.saturating_sub(BEFORE));
+    while start < number && cuts_word(text, start) {
+        start += 1;
+    }
+    start
 }
 
-impl<'a> NumberWindow<'a> {
-    fn before(text: &'a str, number: &Number) -> Self {
-        let mut start = text.ceil_char_boundary(number.source.start.saturating_sub(BEFORE));
-        while start < number.source.start && cuts_word(text, start) {
-            start += 1;
-        }
-        NumberWindow { text, says: String::new(), units: Units::new(start), end: start }
+fn close(text: &str, mut window: Window<'_>, f: &mut impl FnMut(String, Units)) {
+    let mut end = text.floor_char_boundary((window.at + BEHIND).min(text.len()));
+    while end > window.at && cuts_word(text, end) {
+        end -= 1;
     }
-
-    fn add(&mut self, number: Number) {
-        self.says.push_str(&self.text[self.end..number.source.start]);
-        let at = self.says.len();
-        for (says, source) in number.units {
-            self.units.push(at + says.start..at + says.end, source);
-        }
-        self.says.push_str(&number.says);
-        self.end = number.source.end;
-    }
-
-    fn close(mut self, f: &mut impl FnMut(String, Units)) {
-        let mut end = self.text.floor_char_boundary((self.end + BEHIND).min(self.text.len()));
-        while end > self.end && cuts_word(self.text, end) {
-            end -= 1;
-        }
-        self.says.push_str(&self.text[self.end..end]);
-        f(self.says, self.units);
-    }
+    window.plain_to(end);
+    f(window.text, window.units);
 }
 
 /// A part of a longer number would be another number.
@@ -128,12 +113,11 @@ fn grouped(bytes: &[u8], start: usize) -> Option<Number> {
     if joined(bytes.get(start.wrapping_sub(1)).copied()) || group_before(bytes, start) {
         return None;
     }
-    let (mut says, mut units, mut lengths) = (String::new(), Vec::new(), Vec::with_capacity(5));
+    let (mut spelled, mut lengths) = (Vec::new(), Vec::with_capacity(5));
     let (mut at, mut ordinary) = (start, true);
     loop {
         let digits = digits(&bytes[at..]);
         lengths.push(digits);
-        push(&mut says, &bytes[at..at + digits]);
         at += digits;
         spend(digits);
         let signs = signs(&bytes[at..]);
@@ -149,12 +133,11 @@ fn grouped(bytes: &[u8], start: usize) -> Option<Number> {
             return None;
         }
         ordinary &= matches!(&bytes[at..at + signs], b" " | b"-");
-        units.push((says.len()..says.len() + 1, at..at + signs));
-        says.push(' ');
+        spelled.push((at..at + signs, " ".into()));
         at += signs;
     }
     let printed = GROUPS.contains(&lengths.as_slice()) && !ordinary;
-    (printed && !joined(bytes.get(at).copied())).then_some(Number { source: start..at, says, units })
+    (printed && !joined(bytes.get(at).copied())).then_some(Number { source: start..at, spelled })
 }
 
 /// A number that begins behind another is a part of a longer row.
@@ -202,10 +185,9 @@ fn in_three_groups(bytes: &[u8], at: usize) -> Option<Number> {
     let (first, second) = (&bytes[start..first_end], &bytes[first_end + sign..at - sign]);
     let of_digits = first.iter().chain(second).all(u8::is_ascii_digit) && digits(&bytes[at..]) == 4;
     let stands = second.len() == 2 && !joined(bytes.get(at + 4).copied()) && begins(bytes, start);
-    let units = vec![(3..4, first_end..first_end + sign), (6..7, at - sign..at)];
-    let mut says = String::new();
-    [first, b" ", second, b" ", &bytes[at..at + 4]].into_iter().for_each(|part| push(&mut says, part));
-    (of_digits && stands).then(|| Number { source: start..at + 4, says, units })
+    let signs = [first_end..first_end + sign, at - sign..at];
+    let spelled = Vec::from(signs.map(|range| (range, " ".into())));
+    (of_digits && stands).then_some(Number { source: start..at + 4, spelled })
 }
 
 /// `4539578763621486.0`, `…e0`, `4.539578763621486E+15`, `453957876362148600e-2`: a whole number in

@@ -10,7 +10,7 @@ use std::ops::Range;
 use memchr::{memchr3_iter, memmem};
 
 use super::invisible::Seen;
-use super::map::Units;
+use super::map::{Units, Window};
 use super::text::may_spell;
 use super::{Encoding, Encodings, entity, escape, invisible, percent, terminal};
 use crate::work::spend;
@@ -42,7 +42,8 @@ pub(super) fn each_window(text: &str, mut f: impl FnMut(String, Encodings, Units
         if window.end <= start {
             continue;
         }
-        let mut view = Respelled::new(text, start);
+        let (encodings, looked) = (Encodings::default(), 0);
+        let mut view = Respelled { source: text, window: Window::new(text, start), encodings, looked };
         let mut end = window.end;
         view.extend(end);
         while view.ends_inside_a_key() && end < text.len() {
@@ -52,9 +53,9 @@ pub(super) fn each_window(text: &str, mut f: impl FnMut(String, Encodings, Units
             }
             view.extend(end);
         }
-        done = view.at.max(end);
-        if !view.units.is_empty() {
-            f(view.text, view.encodings, view.units);
+        done = view.window.at.max(end);
+        if !view.window.units.is_empty() {
+            f(view.window.text, view.encodings, view.window.units);
         }
     }
 }
@@ -157,38 +158,24 @@ fn between_percents(bytes: &[u8], at: usize) -> bool {
     before && bytes.get(at + 1) == Some(&b'%')
 }
 
-/// A window's text as far as it is decoded.
+/// A window in which spellings are undone.
 struct Respelled<'a> {
     source: &'a str,
-    at: usize,
-    text: String,
-    units: Units,
+    window: Window<'a>,
     encodings: Encodings,
-    /// How far `text` was looked at for a key's block.
+    /// How far its text was looked at for a key's block.
     looked: usize,
 }
 
-impl<'a> Respelled<'a> {
-    fn new(source: &'a str, start: usize) -> Self {
-        Respelled {
-            source,
-            at: start,
-            text: String::new(),
-            units: Units::new(start),
-            encodings: Encodings::default(),
-            looked: 0,
-        }
-    }
-
+impl Respelled<'_> {
     /// Decodes up to `end`; a spelling that begins before it is read whole.
     fn extend(&mut self, end: usize) {
         let bytes = self.source.as_bytes();
-        while self.at < end {
-            let plain = bytes[self.at..end].iter().position(|&byte| may_spell(byte));
-            let next = plain.map_or(end, |n| self.at + n);
-            spend(next - self.at + 1);
-            self.text.push_str(&self.source[self.at..next]);
-            self.at = next;
+        while self.window.at < end {
+            let plain = bytes[self.window.at..end].iter().position(|&byte| may_spell(byte));
+            let next = plain.map_or(end, |n| self.window.at + n);
+            spend(next - self.window.at + 1);
+            self.window.plain_to(next);
             if next < end {
                 self.one();
             }
@@ -197,18 +184,16 @@ impl<'a> Respelled<'a> {
 
     /// Decodes what begins at a byte that may begin a spelling.
     fn one(&mut self) {
-        match spelling(self.source.as_bytes(), self.at) {
+        match spelling(self.source.as_bytes(), self.window.at) {
             Some(Spelling { encoding, means, length }) => {
-                let view = self.text.len();
-                self.text.extend(means);
-                self.units.push(view..self.text.len(), self.at..self.at + length);
-                self.encodings.add(encoding);
-                self.at += length;
+                let end = self.window.at + length;
+                self.window.spelled_to(end, means);
+                self.encodings.insert(encoding);
             }
             None => {
-                let plain = self.source[self.at..].chars().next();
-                self.text.extend(plain);
-                self.at += plain.map_or(1, char::len_utf8);
+                let plain = self.source[self.window.at..].chars().next();
+                let end = self.window.at + plain.map_or(1, char::len_utf8);
+                self.window.plain_to(end);
             }
         }
     }
@@ -217,8 +202,8 @@ impl<'a> Respelled<'a> {
     fn ends_inside_a_key(&mut self) -> bool {
         const HEADER: &[u8] = b"-----BEGIN ";
         let from = self.looked.saturating_sub(HEADER.len());
-        self.looked = self.text.len();
-        let bytes = self.text.as_bytes();
+        self.looked = self.window.text.len();
+        let bytes = self.window.text.as_bytes();
         spend(bytes.len() - from);
         match memmem::rfind(&bytes[from..], HEADER) {
             Some(at) => memmem::find(&bytes[from + at..], b"-----END").is_none(),

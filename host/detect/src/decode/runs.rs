@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use super::marks::Marks;
-use super::source::{self, Grouping, LEAST_BASE32};
+use super::source::{self, LEAST_BASE32};
 use super::text::{LEAST_AMONG_BYTES, each_among_bytes, is_hex, is_sign};
 use super::{Block, Encoding, url};
 
@@ -104,18 +104,17 @@ fn among_bytes(bytes: &[u8], run: Range<usize>, done: &mut Done, f: &mut impl Fn
     let starts = (run.start..run.end + 1 - LEAST_WHOLE)
         .filter(|&at| at == run.start || is_sign(bytes[at - 1]))
         .filter(|&at| capitals || is_hex(bytes[at]));
-    let found = starts.filter_map(|at| Some((at, Grouping::of(&bytes[at..run.end])?))).next();
-    let Some((from, grouping)) = found else { return };
-    let (values, end) = source::values(bytes, from, grouping);
-    for shift in 0..grouping.characters() {
-        let decoded = source::bytes_of(&values[shift.min(values.len())..], grouping);
-        each_among_bytes(&decoded, LEAST_AMONG_BYTES, |stretch| {
-            let encoding = match (grouping, stretch.wide) {
-                (Grouping::Hex, _) => Encoding::Hex,
-                (Grouping::Base64, false) => Encoding::Base64,
-                (Grouping::Base64, true) => Encoding::Base64Utf16,
+    let found = starts.filter_map(|at| Some((at, source::alphabet_of(&bytes[at..run.end])?))).next();
+    let Some((from, alphabet)) = found else { return };
+    let (values, end) = source::values(bytes, from, alphabet);
+    for shift in 0..alphabet.group() {
+        let decoded = source::bytes_of(&values[shift.min(values.len())..], alphabet);
+        each_among_bytes(&decoded, LEAST_AMONG_BYTES, |text, wide| {
+            let encoding = match alphabet.encoding {
+                Encoding::Base64 if wide => Encoding::Base64Utf16,
+                encoding => encoding,
             };
-            f(Block { encoding, range: from..end, text: stretch.text });
+            f(Block { encoding, range: from..end, text });
             done.stretches = done.stretches.max(end);
         });
     }

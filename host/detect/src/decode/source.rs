@@ -35,7 +35,7 @@ pub(super) fn hex(bytes: &[u8], from: usize) -> Option<Decoded> {
         return None;
     }
     // A digit of something else may stand before the first pair.
-    (from..from + 2).find_map(|from| decode(Characters::new(bytes, from, &HEX), Encoding::Hex, LEAST_TEXT))
+    (from..from + 2).find_map(|from| decode(Characters::new(bytes, from, &HEX), LEAST_TEXT))
 }
 
 pub(super) fn base32(bytes: &[u8], from: usize) -> Option<Decoded> {
@@ -45,21 +45,21 @@ pub(super) fn base32(bytes: &[u8], from: usize) -> Option<Decoded> {
     if !upper && !lower {
         return None;
     }
-    decode(Characters::new(bytes, from, &BASE32), Encoding::Base32, LEAST_TEXT)
+    decode(Characters::new(bytes, from, &BASE32), LEAST_TEXT)
 }
 
 pub(super) fn base64(bytes: &[u8], from: usize, least: usize) -> Option<Decoded> {
-    decode(Characters::new(bytes, from, &BASE64), Encoding::Base64, least)
+    decode(Characters::new(bytes, from, &BASE64), least)
 }
 
 /// Decodes as long as text comes out, if at least `least` bytes of it do.
 #[inline(always)]
-fn decode(source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
-    if source.begins_with_no_text() { None } else { decode_on(source, encoding, least) }
+fn decode(source: Characters<'_>, least: usize) -> Option<Decoded> {
+    if source.begins_with_no_text() { None } else { decode_on(source, least) }
 }
 
-fn decode_on(mut source: Characters<'_>, encoding: Encoding, least: usize) -> Option<Decoded> {
-    let start = source.at;
+fn decode_on(mut source: Characters<'_>, least: usize) -> Option<Decoded> {
+    let (start, encoding) = (source.at, source.alphabet.encoding);
     let mut out = Vec::with_capacity(BLOCK);
     let mut text = Prefix::default();
     let mut resume = start;
@@ -114,7 +114,8 @@ impl Prefix {
 }
 
 /// An alphabet of characters that stand for some bits each.
-struct Alphabet {
+pub(super) struct Alphabet {
+    pub(super) encoding: Encoding,
     /// What each byte stands for, [`NONE`] for those of no alphabet.
     values: [u8; 256],
     bits: u32,
@@ -123,9 +124,15 @@ struct Alphabet {
 /// More than any character's value, and a bit of its own.
 const NONE: u8 = 0x80;
 
-static HEX: Alphabet = Alphabet { values: values_of(&[(b"09", 0), (b"af", 10), (b"AF", 10)]), bits: 4 };
-static BASE32: Alphabet = Alphabet { values: values_of(&[(b"AZ", 0), (b"az", 0), (b"27", 26)]), bits: 5 };
+static HEX: Alphabet =
+    Alphabet { encoding: Encoding::Hex, values: values_of(&[(b"09", 0), (b"af", 10), (b"AF", 10)]), bits: 4 };
+static BASE32: Alphabet = Alphabet {
+    encoding: Encoding::Base32,
+    values: values_of(&[(b"AZ", 0), (b"az", 0), (b"27", 26)]),
+    bits: 5,
+};
 static BASE64: Alphabet = Alphabet {
+    encoding: Encoding::Base64,
     values: values_of(&[
         (b"AZ", 0),
         (b"az", 26),
@@ -245,74 +252,56 @@ impl<'a> Characters<'a> {
     }
 }
 
-/// How characters stand together for bytes, in a run that does not begin with text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grouping {
-    /// Two for one byte.
-    Hex,
-    /// Four for three bytes.
-    Base64,
-}
-
-impl Grouping {
-    /// What a run may be that begins some bytes; `None` for identifiers and paths.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
-        const LOOK: usize = 32;
-        /// So few capitals or small letters are among 32 random characters of base64 once in a
-        /// thousand times, and among longer identifiers seldom more.
-        const LEAST_OF_A_CASE: usize = 3;
-        /// Every second byte of ASCII in UTF-16 is zero.
-        const LEAST_ZEROS: usize = 8;
-        let head = &bytes[..bytes.len().min(LOOK)];
-        if head.iter().all(|&byte| is_hex(byte)) {
-            return Some(Grouping::Hex);
-        }
-        // Most are words in small letters.
-        if !holds_capitals(head) {
-            return None;
-        }
-        let count = |is: fn(&u8) -> bool| head.iter().filter(|byte| is(byte)).count();
-        let mixed = count(u8::is_ascii_uppercase) >= LEAST_OF_A_CASE
-            && count(u8::is_ascii_lowercase) >= LEAST_OF_A_CASE
-            && count(u8::is_ascii_digit) > 0;
-        let wide = count(|&byte| byte == b'A') >= LEAST_ZEROS;
-        ((mixed || wide) && head.iter().all(|&byte| is_base64(byte))).then_some(Grouping::Base64)
-    }
-
-    pub(super) fn characters(self) -> usize {
-        match self {
-            Grouping::Hex => 2,
-            Grouping::Base64 => 4,
-        }
-    }
-
-    fn alphabet(self) -> &'static Alphabet {
-        match self {
-            Grouping::Hex => &HEX,
-            Grouping::Base64 => &BASE64,
-        }
+impl Alphabet {
+    /// Returns how many characters stand together for whole bytes: two, or four for three of them.
+    pub(super) fn group(&self) -> usize {
+        if self.bits == 4 { 2 } else { 4 }
     }
 }
 
-/// Returns false for a run that has no place from which on [`Grouping::of`] says [`Grouping::Base64`].
+/// Returns in which alphabet a run may be, of hexadecimal digits and base64, that begins with no text but some
+/// bytes; `None` for identifiers and paths.
+pub(super) fn alphabet_of(bytes: &[u8]) -> Option<&'static Alphabet> {
+    const LOOK: usize = 32;
+    /// So few capitals or small letters are among 32 random characters of base64 once in a
+    /// thousand times, and among longer identifiers seldom more.
+    const LEAST_OF_A_CASE: usize = 3;
+    /// Every second byte of ASCII in UTF-16 is zero.
+    const LEAST_ZEROS: usize = 8;
+    let head = &bytes[..bytes.len().min(LOOK)];
+    if head.iter().all(|&byte| is_hex(byte)) {
+        return Some(&HEX);
+    }
+    // Most are words in small letters.
+    if !holds_capitals(head) {
+        return None;
+    }
+    let count = |is: fn(&u8) -> bool| head.iter().filter(|byte| is(byte)).count();
+    let mixed = count(u8::is_ascii_uppercase) >= LEAST_OF_A_CASE
+        && count(u8::is_ascii_lowercase) >= LEAST_OF_A_CASE
+        && count(u8::is_ascii_digit) > 0;
+    let wide = count(|&byte| byte == b'A') >= LEAST_ZEROS;
+    ((mixed || wide) && head.iter().all(|&byte| is_base64(byte))).then_some(&BASE64)
+}
+
+/// Returns false for a run that has no place from which on [`alphabet_of`] says base64.
 pub(super) fn holds_capitals(run: &[u8]) -> bool {
     run.iter().fold(false, |any, byte| any | byte.is_ascii_uppercase())
 }
 
 /// Reads the values of a run's characters, over line breaks; returns where it ends, too.
-pub(super) fn values(bytes: &[u8], from: usize, grouping: Grouping) -> (Vec<u8>, usize) {
-    let mut characters =
-        Characters { before_prose: true, ..Characters::new(bytes, from, grouping.alphabet()) };
+pub(super) fn values(bytes: &[u8], from: usize, alphabet: &'static Alphabet) -> (Vec<u8>, usize) {
+    let mut characters = Characters { before_prose: true, ..Characters::new(bytes, from, alphabet) };
     let values = std::iter::from_fn(|| characters.next()).collect();
     (values, characters.at)
 }
 
-/// Puts values together to bytes.
-pub(super) fn bytes_of(values: &[u8], grouping: Grouping) -> Vec<u8> {
+/// Puts values together to bytes: those of hexadecimal digits, or else of base64.
+pub(super) fn bytes_of(values: &[u8], alphabet: &Alphabet) -> Vec<u8> {
     spend(values.len());
-    match grouping {
-        Grouping::Hex => values.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect(),
-        Grouping::Base64 => {
+    match alphabet.encoding {
+        Encoding::Hex => values.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect(),
+        _ => {
             let mut out = Vec::with_capacity(values.len() / 4 * 3 + 2);
             let (groups, rest) = values.as_chunks::<4>();
             for [a, b, c, d] in groups {
@@ -332,7 +321,7 @@ pub(super) fn bytes_of(values: &[u8], grouping: Grouping) -> Vec<u8> {
 pub(crate) fn base64_prefix(text: &[u8], limit: usize) -> Vec<u8> {
     let values = text.iter().map(|&byte| BASE64.values[usize::from(byte)]);
     let values: Vec<u8> = values.take_while(|&value| value != NONE).take(limit.div_ceil(3) * 4).collect();
-    let mut out = bytes_of(&values, Grouping::Base64);
+    let mut out = bytes_of(&values, &BASE64);
     out.truncate(limit);
     out
 }
@@ -367,7 +356,7 @@ mod tests {
         #[test]
         fn bytes_without_capitals_begin_with_hexadecimal_digits(run in "[a-z0-9+/_-]{24,40}|[a-f0-9]{24,40}|[A-Za-z0-9]{24,40}") {
             let begins = holds_capitals(run.as_bytes()) || is_hex(run.as_bytes()[0]);
-            prop_assert!(begins || Grouping::of(run.as_bytes()).is_none());
+            prop_assert!(begins || alphabet_of(run.as_bytes()).is_none());
         }
     }
 }

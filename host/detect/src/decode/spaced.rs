@@ -104,8 +104,8 @@ fn number(bytes: &[u8]) -> Option<u8> {
 }
 
 fn spelled(decoded: &[u8], range: std::ops::Range<usize>, f: &mut impl FnMut(Block)) {
-    each_among_bytes(decoded, LEAST_AMONG_PAIRS, |stretch| {
-        f(Block { encoding: Encoding::Hex, range: range.clone(), text: stretch.text });
+    each_among_bytes(decoded, LEAST_AMONG_PAIRS, |text, _| {
+        f(Block { encoding: Encoding::Hex, range: range.clone(), text });
     });
 }
 

@@ -58,23 +58,15 @@ pub(super) fn may_spell(byte: u8) -> bool {
     CLASS[usize::from(byte)] & class::SPELLS != 0
 }
 
-/// A text among other bytes.
-pub(super) struct DecodedStretch {
-    pub(super) text: String,
-    /// It was written in UTF-16.
-    pub(super) wide: bool,
-}
-
 /// Calls `f` with each stretch of some bytes that is text of so many characters: ASCII, or ASCII in
-/// UTF-16 of either byte order.
-pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(DecodedStretch)) {
+/// UTF-16 of either byte order, and whether it was written in that.
+pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(String, bool)) {
     let mut at = 0;
     while at < bytes.len() {
         let count = bytes[at..].iter().take_while(|&&byte| is_text(byte)).count();
         spend(count + 1);
         if count >= least {
-            let text = String::from_utf8_lossy(&bytes[at..at + count]).into_owned();
-            f(DecodedStretch { text, wide: false });
+            f(String::from_utf8_lossy(&bytes[at..at + count]).into_owned(), false);
         }
         let wide_at = at + count.saturating_sub(1);
         let wide = if count > 0 { wide_text(bytes, wide_at) } else { String::new() };
@@ -83,7 +75,7 @@ pub(super) fn each_among_bytes(bytes: &[u8], least: usize, mut f: impl FnMut(Dec
             units => wide_at + 2 * units - 1,
         };
         if wide.len() >= least {
-            f(DecodedStretch { text: wide, wide: true });
+            f(wide, true);
         }
     }
 }
@@ -113,7 +105,7 @@ mod tests {
 
     fn stretches(bytes: &[u8]) -> Vec<(String, bool)> {
         let mut all = Vec::new();
-        each_among_bytes(bytes, LEAST_AMONG_BYTES, |stretch| all.push((stretch.text, stretch.wide)));
+        each_among_bytes(bytes, LEAST_AMONG_BYTES, |text, wide| all.push((text, wide)));
         all
     }
 

@@ -19,7 +19,7 @@ impl Scan<'_> {
         self.each_digit_run(|scan, run| {
             if let Some((range, digits)) = numbers.around(bytes, &run) {
                 spend(range.len());
-                scan.numbers(&walkers.number, &range, digits);
+                scan.numbers(&[Shape::Number, Shape::Groups], &range, digits);
                 scan.phone(range, digits);
             }
             if walkers.ask(&[Shape::Account])
@@ -32,14 +32,15 @@ impl Scan<'_> {
 
     /// Asks rows for a number of so many digits. A word that must stand beside it is looked for once
     /// for all rows, and before any regex is asked.
-    fn numbers(&mut self, rows: &[(usize, usize)], range: &Range<usize>, digits: usize) {
+    fn numbers(&mut self, shapes: &[Shape], range: &Range<usize>, digits: usize) {
+        let engine = self.engine;
         let mut known: Option<(Cue, bool)> = None;
-        for &(index, least) in rows {
-            let row = &*self.engine.rows[index];
+        for &index in shapes.iter().flat_map(|&shape| engine.walkers.of(shape)) {
+            let row = &*engine.rows[index];
             // A number without signs is one match or none.
             let fits = range.len() > digits || row.lengths().allow(digits);
             let is_card = row.has_check("card");
-            if digits < least || !fits || (is_card && beside::is_of_table(self.bytes(), range)) {
+            if digits < row.least_digits || !fits || (is_card && beside::is_of_table(self.bytes(), range)) {
                 continue;
             }
             let has_word = row.beside.is_none_or(|cue| match known {
@@ -66,7 +67,7 @@ impl Scan<'_> {
 
     /// Numbers of which no group need have four digits, devices in dashes, and addresses of money.
     pub(super) fn walk_marks(&mut self) {
-        let (engine, bytes) = (self.engine, self.bytes());
+        let bytes = self.bytes();
         let mut numbers = Numbers::default();
         numbers::each_mark(bytes, |mark, place| match mark {
             Mark::Dashes => self.device(place.start),
@@ -74,7 +75,7 @@ impl Scan<'_> {
             Mark::Groups => {
                 if let Some((range, digits)) = numbers.around(bytes, &place) {
                     spend(range.len());
-                    self.numbers(&engine.walkers.groups, &range, digits);
+                    self.numbers(&[Shape::Groups], &range, digits);
                     self.phone(range, digits);
                 }
             }

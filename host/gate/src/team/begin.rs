@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde_json::Value;
 
 use super::live::PROGRESS;
-use super::wire::{self, AnsweredCalls, Body};
+use super::wire::{self, AnsweredCalls, Body, TeamWire};
 use crate::apis::{Api, Wants};
 use crate::base::RequestBase;
 use crate::blocked::unreadable;
@@ -23,6 +23,7 @@ const MODEL: &str = "agents";
 
 /// A request to a team as it came.
 pub(crate) struct TeamRequest {
+    pub(super) wire: &'static dyn TeamWire,
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
     pub(super) answered: AnsweredCalls,
@@ -32,16 +33,6 @@ pub(crate) struct TeamRequest {
     pub(super) at: Option<Arc<str>>,
     /// Whether the model of the request names an agent, and no model.
     pub(super) by_model: bool,
-}
-
-/// A request that may be for the team.
-struct Coming {
-    format: Format,
-    /// Whether teams speak the API.
-    speaks: bool,
-    /// The agent that its base URL names, where that names the team.
-    by_base: Option<Option<Arc<str>>>,
-    came: Came,
 }
 
 /// Whether a request is for the team.
@@ -63,35 +54,40 @@ impl Exchange {
                 _ => Ok(ForTeam::No(came)),
             };
         };
-        let speaks = wants != Wants::Text && wire::of(format).is_some();
+        let wire = wire::of(format).filter(|_| wants != Wants::Text);
         let by_path = || api.model(path).is_some_and(|model| named(&model).is_some());
         let by_base = match base {
             // Its client would take the model's words for the team's.
-            RequestBase::Team(_) if !speaks => return Err(not_spoken(api)),
+            RequestBase::Team(_) if wire.is_none() => return Err(not_spoken(api)),
             RequestBase::Team(at) => Some(at.clone()),
             RequestBase::Profile(_) => return Ok(ForTeam::No(came)),
             // A gate without a team looks at nothing.
             RequestBase::Plain if self.teams.team().is_none() => return Ok(ForTeam::No(came)),
-            RequestBase::Plain if !speaks && by_path() => return Err(not_spoken(api)),
+            RequestBase::Plain if wire.is_none() && by_path() => return Err(not_spoken(api)),
             RequestBase::Plain if !may_name_team(&came) && !may_be_told(&came) => {
                 return Ok(ForTeam::No(came));
             }
             RequestBase::Plain => None,
         };
-        let coming = Coming { format, speaks, by_base, came };
-        let _turn = match coming.by_base {
+        let _turn = match by_base {
             Some(_) => Some(self.teams.turn().await),
             None => None,
         };
-        if coming.came.body.len() <= INLINE_BODY && coming.came.codings.is_empty() {
-            return self.read_for_team(coming);
+        if came.body.len() <= INLINE_BODY && came.codings.is_empty() {
+            return self.read_for_team(format, wire, by_base, came);
         }
         let exchange = self.clone();
-        self.on_blocking_pool(move || exchange.read_for_team(coming)).await?
+        self.on_blocking_pool(move || exchange.read_for_team(format, wire, by_base, came)).await?
     }
 
-    fn read_for_team(&self, coming: Coming) -> Result<ForTeam, Refusal> {
-        let Coming { format, speaks, by_base, mut came } = coming;
+    /// `wire` where teams speak the API; `by_base` is the agent that the base URL names, where that names the team.
+    fn read_for_team(
+        &self,
+        format: Format,
+        wire: Option<&'static dyn TeamWire>,
+        by_base: Option<Option<Arc<str>>>,
+        mut came: Came,
+    ) -> Result<ForTeam, Refusal> {
         let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
         came.reservation.cover(came.body.len() + body.len())?;
         let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
@@ -102,16 +98,15 @@ impl Exchange {
             (None, Some(at)) => (at, true),
             (None, None) => return Ok(ForTeam::No(untold(came, format))),
         };
-        if !speaks {
-            return Err(not_spoken(self.api));
-        }
+        let Some(wire) = wire else { return Err(not_spoken(self.api)) };
         let mut json: Body = serde_json::from_slice(document.source())
             .map_err(|_| Refusal::malformed("the request body is no JSON object that can be read"))?;
-        let document = match wire::of(format).is_some_and(|wire| wire::forget_progress(wire, &mut json)) {
+        let document = match wire::forget_progress(wire, &mut json) {
             true => read(Value::Object(json.clone()).to_string().into())?,
             false => document,
         };
         Ok(ForTeam::Yes(Box::new(TeamRequest {
+            wire,
             answered: wire::answered(&document),
             document: Arc::new(document),
             body: Arc::new(json),

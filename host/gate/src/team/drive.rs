@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -11,8 +10,8 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    AgentError, AgentName, Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run,
-    RunEffect, RunEffects, RunError, RunId, RunLimits, Team, Tick, Why,
+    AgentName, Degraded, Frame, FrameId, FrameState, Happened, HappenedKind, Opening, RequestId, Run,
+    RunEffect, RunEffects, RunError, RunId, RunLimits, Team, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
@@ -34,7 +33,7 @@ use crate::begun;
 use crate::exchange::Exchange;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
-use crate::teams::Began;
+use crate::teams::{Began, now};
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
 
@@ -102,12 +101,8 @@ impl Exchange {
         shows: Option<UnboundedSender<ShownPiece>>,
     ) -> Given {
         let serving = self.teams.team().ok_or_else(no_team)?;
-        let _reservation = request.reservation;
-        let wire = wire::of(request.document.format()).ok_or_else(|| {
-            Refusal::malformed("a team answers chat completions, Responses and Messages alone")
-        })?;
-        let (body, answered) = (request.body, request.answered);
-        let session = self.sessions.of(&request.document, &Hints::of(&self.client.headers));
+        let TeamRequest { wire, document, body, answered, reservation: _held, at, by_model } = request;
+        let session = self.sessions.of(&document, &Hints::of(&self.client.headers));
         let key = self.teams.key()?.client(&who(&session, &self.client.headers));
         // Bodies leave as we write them.
         Arc::make_mut(&mut self.parts).headers.remove(http::header::CONTENT_ENCODING);
@@ -116,9 +111,9 @@ impl Exchange {
         let ids: Vec<&str> = answered.results.iter().map(|result| result.id.as_str()).collect();
         let mut case = RunCase {
             began: Began { opening: Arc::clone(&body), policy: Arc::clone(&self.policy), answers: 0 },
-            streams: self.api.streams(&request.document),
+            streams: self.api.streams(&document),
             exchange: self,
-            document: request.document,
+            document,
             wire,
             body,
             session,
@@ -140,8 +135,8 @@ impl Exchange {
             case.body = Arc::new(own);
             case.began.opening = Arc::clone(&case.body);
         }
-        let opening = case.opening(&serving.team, request.by_model)?;
-        let at = request.at.as_deref();
+        let opening = case.opening(&serving.team, by_model)?;
+        let at = at.as_deref();
         match Run::start(Arc::clone(&serving.team), at, opening, key, RunLimits::default(), now) {
             Ok((run, _)) if counts => case.count(&run).await.map(Some),
             Ok((run, effects)) => case.drive(run, effects, shows).await,
@@ -185,7 +180,6 @@ impl RunCase {
             run,
             asked: FuturesUnordered::new(),
             aborts: HashMap::new(),
-            deadline: None,
             heard: HeardReplies::default(),
             failed: None,
             watched,
@@ -221,20 +215,17 @@ impl RunCase {
     }
 
     fn head(&self, run: &Run) -> Head {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Head {
-            id: format!("{ANSWER}{:016x}_{}", run.id().0, self.began.answers).into(),
+            id: format!("{ANSWER}{}_{}", run.id(), self.began.answers).into(),
             model: run.model().unwrap_or_default().into(),
-            created: since.as_secs(),
+            created: now() / 1000,
         }
     }
 
     /// What a run came to so far, with all findings masked: what the client sent is not redacted
     /// before it leaves.
     async fn masked(&self, run: &Run) -> Option<RawJson> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let epoch = now.saturating_sub(self.teams.now().as_millis());
+        let epoch = now().saturating_sub(self.teams.now().as_millis());
         let mut result = run.result().to_json(epoch);
         let (policy, vault) = (Arc::clone(&self.policy), self.session.vault.clone());
         let masked = move || {
@@ -250,10 +241,10 @@ impl RunCase {
         let result = run.result();
         tracing::info!(
             target: "leafgate::agents",
-            run = %format!("{:016x}", run.id().0),
+            run = %run.id(),
             frames = run.frames().len(),
             requests = run.frames().iter().map(|frame| frame.iterations).sum::<u32>(),
-            calls = result.tool_invocations.len(),
+            calls = result.tool_invocations().count(),
             completed = result.completed,
             degraded = run.degraded().map(Degraded::as_str),
             bytes = run.bytes(),
@@ -288,8 +279,7 @@ impl Drop for Watched {
     fn drop(&mut self) {
         if !self.over {
             self.shared.teams.records.ended(self.run, RunState::Gone);
-            let run = format!("{:016x}", self.run.0);
-            tracing::info!(target: "leafgate::agents", run, "a run's client is gone: its requests are given up");
+            tracing::info!(target: "leafgate::agents", run = %self.run, "a run's client is gone: its requests are given up");
         }
     }
 }
@@ -308,7 +298,6 @@ struct Driver {
     /// Polled with the run itself, so that a run is one piece of work at a time.
     asked: FuturesUnordered<Abortable<BoxFuture<'static, (RequestId, FrameAnswer)>>>,
     aborts: HashMap<RequestId, AbortHandle>,
-    deadline: Option<Tick>,
     heard: HeardReplies,
     /// Why the entry's last request was not answered, where it was not.
     failed: Option<Unanswered>,
@@ -323,7 +312,7 @@ impl Driver {
             }
             self.case.shared.teams.records.at(&self.run, RunState::Running, None);
             let teams = Arc::clone(&self.case.shared);
-            let alarm = self.deadline.map(|deadline| teams.teams.at(deadline));
+            let alarm = self.run.deadline().map(|deadline| teams.teams.at(deadline));
             let late = async {
                 match alarm {
                     Some(at) => sleep_until(at).await,
@@ -338,10 +327,7 @@ impl Driver {
                     Some(Err(Aborted)) => RunEffects::new(),
                     None => return End::Over,
                 },
-                () = late => {
-                    self.deadline = None;
-                    self.run.elapse(teams.teams.now())
-                }
+                () = late => self.run.elapse(teams.teams.now()),
             };
         }
     }
@@ -359,7 +345,6 @@ impl Driver {
                 }
                 RunEffect::GiveCalls(calls) => end = Some(End::Calls(calls)),
                 RunEffect::Finish => end = Some(End::Over),
-                RunEffect::NextDeadline(at) => self.deadline = Some(at),
                 RunEffect::Happened(happened) => self.tell(&happened),
             }
         }
@@ -437,9 +422,8 @@ impl Driver {
         if let Some(live) = &self.case.live {
             progress::happened(live, &self.run, happened);
         }
-        let run = format!("{:016x}", self.run.id().0);
         // The name of a tool is a client's text.
-        let mut told = event(run, happened);
+        let mut told = event(self.run.id().to_string(), happened);
         if !told.tools.is_empty() {
             let masked = self.case.policy.masked_target(&told.tools.join(","), &self.case.session.vault);
             told.tools = masked.split(',').map(str::to_owned).collect();
@@ -468,35 +452,23 @@ fn is_broken_off(reply: &Reply) -> bool {
 }
 
 fn event(run: String, happened: &Happened) -> AgentEvent {
-    let name = |name: &AgentName| Some(name.to_string());
-    let of = |kind, agent: Option<String>| AgentEvent {
+    let Happened { agent, to, error, tools, .. } = happened;
+    let (kind, degraded) = match happened.kind {
+        HappenedKind::Withheld => (AgentEventKind::Withheld, None),
+        HappenedKind::Delegated => (AgentEventKind::Delegated, None),
+        HappenedKind::Reported => (AgentEventKind::Reported, None),
+        HappenedKind::Refused => (AgentEventKind::Refused, None),
+        HappenedKind::Failed => (AgentEventKind::Failed, None),
+        HappenedKind::Degraded(degraded) => (AgentEventKind::Degraded, Some(degraded)),
+    };
+    let refused = error.iter().filter_map(|error| error.tool.as_ref());
+    AgentEvent {
         run,
         kind,
-        agent,
-        to: None,
-        error: None,
-        tools: Vec::new(),
-    };
-    let failed = |error: &AgentError| Some(error.kind.as_str().to_owned());
-    match happened {
-        Happened::Withheld { agent, names, .. } => {
-            let tools = names.iter().map(ToString::to_string).collect();
-            AgentEvent { tools, ..of(AgentEventKind::Withheld, name(agent)) }
-        }
-        Happened::Delegated { from, to, .. } => {
-            AgentEvent { to: name(to), ..of(AgentEventKind::Delegated, name(from)) }
-        }
-        Happened::Reported { agent, .. } => of(AgentEventKind::Reported, name(agent)),
-        Happened::Refused { agent, error, .. } => {
-            let tools = error.tool.iter().map(ToString::to_string).collect();
-            AgentEvent { error: failed(error), tools, ..of(AgentEventKind::Refused, name(agent)) }
-        }
-        Happened::Failed { agent, error, .. } => {
-            AgentEvent { error: failed(error), ..of(AgentEventKind::Failed, name(agent)) }
-        }
-        Happened::Degraded(degraded) => {
-            AgentEvent { to: Some(degraded.as_str().to_owned()), ..of(AgentEventKind::Degraded, None) }
-        }
+        agent: degraded.is_none().then(|| agent.to_string()),
+        to: degraded.map(|degraded| degraded.as_str().to_owned()).or(to.as_ref().map(AgentName::to_string)),
+        error: error.as_ref().map(|error| error.kind.as_str().to_owned()),
+        tools: tools.iter().chain(refused).map(ToString::to_string).collect(),
     }
 }
 

@@ -25,21 +25,20 @@ const NOTHING: &str = "[leafgate: the agents ended without an answer]";
 pub(super) struct HeardReplies {
     content: String,
     finish: Option<Finish>,
-    usage: Usage,
-    /// Whether any answer said what it cost.
-    counted: bool,
+    /// `None` as long as no answer said what it cost.
+    usage: Option<Usage>,
 }
 
 impl HeardReplies {
     /// The model answered; `says` where its words are for the client.
     pub(super) fn add(&mut self, reply: &Reply, says: bool) {
         if let Some(usage) = reply.usage {
-            self.counted = true;
-            self.usage.input += usage.input;
-            self.usage.cached += usage.cached;
-            self.usage.written += usage.written;
-            self.usage.output += usage.output;
-            self.usage.reasoning += usage.reasoning;
+            let all = self.usage.get_or_insert_default();
+            all.input += usage.input;
+            all.cached += usage.cached;
+            all.written += usage.written;
+            all.output += usage.output;
+            all.reasoning += usage.reasoning;
         }
         if !says {
             return;
@@ -79,7 +78,7 @@ impl HeardReplies {
 
     fn reply(self, otherwise: AnswerText) -> Reply {
         let content = if self.content.is_empty() { otherwise } else { self.content.into() };
-        Reply { content, usage: self.counted.then_some(self.usage), ..Reply::default() }
+        Reply { content, usage: self.usage, ..Reply::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It is the model's words, which rules have judged, and never what the client's tools said.
 
-use leafgate_agents::{Frame, Happened, Run};
+use leafgate_agents::{AgentName, Frame, Happened, HappenedKind, Run};
 use leafgate_answer::Reply;
 
 use super::live::LiveRun;
@@ -17,25 +17,25 @@ pub(super) fn worked(live: &LiveRun, frame: &Frame, reply: &Reply) {
 
 /// Something happened in a run.
 pub(super) fn happened(live: &LiveRun, run: &Run, happened: &Happened) {
-    match happened {
-        Happened::Delegated { from, to, frame } => {
-            let work = run.frame(*frame).and_then(|frame| frame.messages.first()?.words());
-            live.tells(&format!("{from} asks {to}: {}", work.unwrap_or_default()));
+    let Happened { kind, agent, to, error, .. } = happened;
+    let frame = run.frame(happened.frame);
+    let error = error.as_ref().map_or("", |error| error.kind.as_str());
+    match kind {
+        HappenedKind::Delegated => {
+            let to = to.as_ref().map_or("", AgentName::as_str);
+            let work = frame.and_then(|frame| frame.messages.first()?.words());
+            live.tells(&format!("{agent} asks {to}: {}", work.unwrap_or_default()));
         }
-        Happened::Reported { agent, frame } => {
-            let report = run.frame(*frame).map(|frame| run.result_of(frame).final_response);
+        HappenedKind::Reported => {
+            let report = frame.map(|frame| run.result_of(frame).final_response);
             live.tells(&format!("{agent} reports: {}", report.unwrap_or_default().expose()));
         }
-        Happened::Refused { agent, error, .. } => {
-            live.tells(&format!("{agent} may not do that: {}", error.kind.as_str()));
-        }
+        HappenedKind::Refused => live.tells(&format!("{agent} may not do that: {error}")),
         // The entry's is the end of the run, which its client hears of in another way.
-        Happened::Failed { agent, frame, error } => {
-            if run.frame(*frame).is_some_and(|frame| frame.parent().is_some()) {
-                live.tells(&format!("{agent} did not finish: {}", error.kind.as_str()));
-            }
+        HappenedKind::Failed if frame.is_some_and(Frame::reports) => {
+            live.tells(&format!("{agent} did not finish: {error}"));
         }
-        Happened::Degraded(degraded) => live.degrades(*degraded),
-        Happened::Withheld { .. } => {}
+        HappenedKind::Degraded(degraded) => live.degrades(*degraded),
+        HappenedKind::Failed | HappenedKind::Withheld => {}
     }
 }

@@ -9,11 +9,10 @@
 mod pace;
 mod record;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use leafgate_admin::RunState;
-use leafgate_agents::{CallKey, ClientKey, Run, RunId, Runs, RunsLimits, Team, Tick};
+use leafgate_agents::{CallKey, ClientKey, Run, Runs, RunsLimits, Team, Tick};
 use leafgate_policy::Policy;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -21,6 +20,8 @@ use tokio::time::Instant;
 
 use self::pace::RunPace;
 use self::record::Records;
+pub(crate) use self::record::now;
+use crate::lock::lock;
 use leafgate_http::refusal::Refusal;
 
 /// Where a gate's team comes from. It is asked at the start of each run.
@@ -45,18 +46,13 @@ pub(crate) struct Teams {
     key: OnceLock<CallKey>,
     /// Runs count their time from here.
     start: Instant,
-    waiting: Mutex<WaitingRuns>,
+    /// The runs that wait for their clients, and what each began with.
+    waiting: Mutex<Runs<Began>>,
     pub(crate) records: Records,
     /// How many pieces of work for runs may be judged, spelled or read at a time.
     turns: Semaphore,
     /// And how many runs may go on at a time.
     pub(crate) pace: RunPace,
-}
-
-/// The runs that wait for their clients, and what each began with.
-struct WaitingRuns {
-    runs: Runs,
-    began: HashMap<RunId, Began>,
 }
 
 /// What a run began with, and keeps.
@@ -77,10 +73,7 @@ impl Teams {
             source: OnceLock::new(),
             key: OnceLock::new(),
             start: Instant::now(),
-            waiting: Mutex::new(WaitingRuns {
-                runs: Runs::new(RunsLimits::default()),
-                began: HashMap::new(),
-            }),
+            waiting: Mutex::new(Runs::new(RunsLimits::default())),
             records: Records::default(),
             turns: Semaphore::new(at_a_time),
             pace: RunPace::new(at_a_time),
@@ -126,10 +119,8 @@ impl Teams {
 
     /// Keeps a run until its client comes back.
     pub(crate) fn keep(&self, run: Run, began: Began) {
-        let mut waiting = self.waiting();
-        waiting.began.insert(run.id(), began);
-        let forgotten = waiting.runs.keep(run, self.now());
-        self.forget(&mut waiting, &forgotten);
+        let forgotten = lock(&self.waiting).keep(run, began, self.now());
+        self.forget(&forgotten);
     }
 
     /// Gives back the run that some results are for, where this client has it.
@@ -138,31 +129,18 @@ impl Teams {
         key: &ClientKey,
         ids: impl IntoIterator<Item = &'i str>,
     ) -> Option<(Run, Began)> {
-        let mut waiting = self.expire();
-        let run = waiting.runs.take(key, ids, self.now())?;
-        let began = waiting.began.remove(&run.id())?;
-        Some((run, began))
+        self.expire().take(key, ids, self.now())
     }
 
     /// Forgets runs whose clients do not come back.
-    fn expire(&self) -> MutexGuard<'_, WaitingRuns> {
-        let mut waiting = self.waiting();
-        let late = waiting.runs.expire(self.now());
-        self.forget(&mut waiting, &late);
+    fn expire(&self) -> MutexGuard<'_, Runs<Began>> {
+        let mut waiting = lock(&self.waiting);
+        self.forget(&waiting.expire(self.now()));
         waiting
     }
 
-    fn forget(&self, waiting: &mut WaitingRuns, forgotten: &[Run]) {
-        for run in forgotten {
-            waiting.began.remove(&run.id());
-            self.records.ended(run.id(), RunState::Forgotten);
-        }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, WaitingRuns> {
-        // Runs and what they began with are changed one after the other; a run without the latter is
-        // as good as gone.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn forget(&self, runs: &[Run]) {
+        runs.iter().for_each(|run| self.records.ended(run.id(), RunState::Forgotten));
     }
 }
 
@@ -172,7 +150,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
     use std::time::Duration;
 
-    use leafgate_agents::{Opening, RunLimits};
+    use leafgate_agents::{Opening, RunId, RunLimits};
     use leafgate_contract::NoPlugins;
     use leafgate_policy::PolicySource;
 
@@ -200,7 +178,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(teams.run(&teams.view().runs[0].id).map(|run| run.state), Some(RunState::Forgotten));
         assert_eq!(state(), RunState::Forgotten);
-        assert_eq!(teams.waiting().runs.bytes(), 0);
+        assert_eq!(lock(&teams.waiting).bytes(), 0);
     }
 
     /// However many runs there are, half as many pieces of their work are ready as the gate judges at

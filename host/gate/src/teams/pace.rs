@@ -1,50 +1,29 @@
 //! The pace of runs: how many pieces of their work may stand before a request of anybody else.
 //!
 //! Whatever wakes a hundred runs at once (answers of a model, clients that come back) makes a hundred
-//! pieces of work ready. As tasks of the runtime each of them would be queued before the next hop of
-//! a plain request. So runs are no tasks: a few lines are, and each polls one run, lets all others
-//! pass, and polls the next. A hop of a plain request waits behind one piece a line, however many
+//! pieces of work ready. As tasks of the runtime each of them would be done before the next hop of
+//! a plain request. So a run that was woken waits for a turn, goes on by one piece, and keeps its turn until all
+//! that is ready beside it has passed. A hop of a plain request waits behind one piece a turn, however many
 //! runs there are.
 
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::task::{Context, Poll, Wake, Waker};
 
-use tokio::sync::mpsc::error::SendError;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
-use tokio::task::yield_now;
+use futures_util::task::AtomicWaker;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinSet, yield_now};
 
-/// The lines of a gate. They end with it.
-pub(crate) struct RunPace {
-    /// How many runs may be polled at a time.
-    width: usize,
-    /// Begun with the first run: most gates have none.
-    lines: OnceLock<Vec<UnboundedSender<Arc<Paced>>>>,
-    next: AtomicUsize,
-}
-
-/// A run's future, and where it queues when something wakes it.
-struct Paced {
-    work: Mutex<Option<Work>>,
-    line: UnboundedSender<Arc<Paced>>,
-    is_queued: AtomicBool,
-    /// Nobody waits for it any more.
-    is_given_up: AtomicBool,
-}
-
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// A run whose result somebody waits for. It is given up when this is dropped.
-struct Waited(Arc<Paced>);
+/// The turns of a gate's runs.
+pub(crate) struct RunPace(Arc<Semaphore>);
 
 impl RunPace {
+    /// `width` is how many runs may be polled at a time.
     pub(crate) fn new(width: usize) -> Self {
-        RunPace { width: width.max(1), lines: OnceLock::new(), next: AtomicUsize::new(0) }
+        RunPace(Arc::new(Semaphore::new(width.max(1))))
     }
 
     /// Does work piece by piece, among that of all others; `None` where it panicked. Dropping the
@@ -53,95 +32,60 @@ impl RunPace {
         &self,
         work: impl Future<Output = R> + Send + 'static,
     ) -> Option<R> {
-        let (done, result) = oneshot::channel();
-        let work = async move {
-            // Who gave it up hears nothing.
-            let _ = done.send(work.await);
-        };
-        let paced = Arc::new(Paced {
-            work: Mutex::new(Some(Box::pin(work))),
-            line: self.line(),
-            is_queued: AtomicBool::new(false),
-            is_given_up: AtomicBool::new(false),
-        });
-        Arc::clone(&paced).wake();
-        let _waited = Waited(paced);
-        result.await.ok()
-    }
-
-    fn line(&self) -> UnboundedSender<Arc<Paced>> {
-        let lines = self.lines.get_or_init(|| {
-            let line = || {
-                let (line, queue) = unbounded_channel();
-                tokio::spawn(go_on(queue));
-                line
-            };
-            (0..self.width).map(|_| line()).collect()
-        });
-        lines[self.next.fetch_add(1, Relaxed) % lines.len()].clone()
+        let mut run = JoinSet::new();
+        run.spawn(by_turns(work, Arc::clone(&self.0)));
+        run.join_next().await?.ok()
     }
 }
 
-/// One line: a piece of one run, then whatever else is ready, then a piece of the next.
-async fn go_on(mut queue: UnboundedReceiver<Arc<Paced>>) {
-    while let Some(paced) = queue.recv().await {
-        paced.poll();
-        drop(paced);
-        yield_now().await;
-    }
+/// Whether a run was woken since it went on last.
+struct RunWakes {
+    is_woken: AtomicBool,
+    task: AtomicWaker,
 }
 
-impl Paced {
-    fn poll(self: &Arc<Self>) {
-        // What wakes it from now on queues it anew.
-        self.is_queued.store(false, Release);
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(future) = work.as_mut().filter(|_| !self.is_given_up.load(Acquire)) else {
-            *work = None;
-            return;
-        };
-        let waker = Waker::from(Arc::clone(self));
-        let mut context = Context::from_waker(&waker);
-        // A run that panics is its own: its client hears of it, and the line goes on. What it leaves
-        // behind is dropped and never looked at.
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
-        if !matches!(polled, Ok(Poll::Pending)) {
-            *work = None;
-        }
-    }
-}
-
-impl Wake for Paced {
+impl Wake for RunWakes {
     fn wake(self: Arc<Self>) {
-        if !self.is_queued.swap(true, AcqRel) {
-            let line = self.line.clone();
-            if let Err(SendError(lost)) = line.send(self)
-                && let Ok(mut work) = lost.work.try_lock()
-            {
-                // The runtime is gone, and nobody will go on with it.
-                *work = None;
-            }
-        }
+        self.is_woken.store(true, SeqCst);
+        self.task.wake();
     }
 }
 
-impl Drop for Waited {
-    fn drop(&mut self) {
-        self.0.is_given_up.store(true, Release);
-        Arc::clone(&self.0).wake();
+async fn by_turns<R>(work: impl Future<Output = R>, turns: Arc<Semaphore>) -> R {
+    let mut work = pin!(work);
+    let wakes = Arc::new(RunWakes { is_woken: AtomicBool::new(true), task: AtomicWaker::new() });
+    let waker = Waker::from(Arc::clone(&wakes));
+    loop {
+        poll_fn(|context| {
+            wakes.task.register(context.waker());
+            if !wakes.is_woken.swap(false, SeqCst) {
+                return Poll::Pending;
+            }
+            // A wake is only noted from now on: it would end the wait for all others below.
+            wakes.task.take();
+            Poll::Ready(())
+        })
+        .await;
+        let _turn = turns.acquire().await.expect("the semaphore is never closed");
+        if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return done;
+        }
+        yield_now().await;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering::SeqCst;
+    use std::sync::atomic::AtomicUsize;
+
+    use tokio::sync::oneshot;
 
     use super::*;
 
-    /// However many runs are ready, a hop of anything else waits behind one piece a line.
+    /// However many runs are ready, a hop of anything else waits behind one piece a turn.
     // S4-26
     #[tokio::test]
-    async fn a_hop_waits_behind_one_piece_a_line() {
+    async fn a_hop_waits_behind_one_piece_a_turn() {
         for width in [1, 2, 3] {
             let pace = Arc::new(RunPace::new(width));
             let pieces = Arc::new(AtomicUsize::new(0));
@@ -177,7 +121,7 @@ mod tests {
     /// Is ready again at once, as what ten answers wake is.
     async fn again() {
         let mut is_again = false;
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             if std::mem::replace(&mut is_again, true) {
                 return Poll::Ready(());
             }

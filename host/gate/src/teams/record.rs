@@ -95,7 +95,7 @@ fn view(run: &Run, at: u64, state: RunState, result: Option<RawJson>) -> RunView
         iterations: frame.iterations,
     });
     RunView {
-        id: format!("{:016x}", run.id().0),
+        id: run.id().to_string(),
         at,
         state,
         degraded: run.degraded().map(|degraded| degraded.as_str().to_owned()),
@@ -104,7 +104,8 @@ fn view(run: &Run, at: u64, state: RunState, result: Option<RawJson>) -> RunView
     }
 }
 
-fn now() -> u64 {
+/// The time of day, in milliseconds of Unix time.
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

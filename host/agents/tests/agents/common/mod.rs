@@ -109,7 +109,6 @@ pub(crate) struct Stage {
     pub finished: usize,
     pub aborted: Vec<RequestId>,
     pub happened: Vec<Happened>,
-    pub deadline: Option<Tick>,
     pub now: u64,
 }
 
@@ -131,7 +130,6 @@ impl Stage {
             finished: 0,
             aborted: Vec::new(),
             happened: Vec::new(),
-            deadline: None,
             now: 1_000,
         };
         stage.take(effects);
@@ -170,7 +168,6 @@ impl Stage {
                     self.given = calls;
                 }
                 RunEffect::Finish => self.finished += 1,
-                RunEffect::NextDeadline(at) => self.deadline = Some(at),
                 RunEffect::Happened(what) => self.happened.push(what),
             }
         }
@@ -230,7 +227,7 @@ impl Stage {
         let messages = self.run.frames()[frame].messages.iter();
         messages
             .filter_map(|message| match message {
-                Message::Result { text, .. } => Some(text.expose().to_owned()),
+                Message::Result { outcome, .. } => Some(outcome.text.expose().to_owned()),
                 _ => None,
             })
             .collect()
@@ -257,9 +254,9 @@ pub(crate) fn check(run: &Run, limits: RunLimits) {
 
 /// A report is the last that was carried out, and its frame is over or waits for what came before.
 fn nothing_runs_after_its_report(run: &Run, frame: &Frame) {
-    let invocations = run.result_of(frame).tool_invocations;
-    let reported = invocations.iter().position(|invocation| {
-        invocation.tool_name.expose() == "reportOut" && invocation.result.expose() == "The report was taken."
+    let invocations: Vec<_> = run.result_of(frame).tool_invocations().collect();
+    let reported = invocations.iter().position(|(call, outcome)| {
+        call.name.expose() == "reportOut" && outcome.text.expose() == "The report was taken."
     });
     if let Some(at) = reported {
         assert_eq!(frame.state, FrameState::Ended);

@@ -33,7 +33,7 @@ impl TeamWire for ChatTeam {
     }
 
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
-        let result = |result: &CallResult<'_>| json!({ "role": "tool", "tool_call_id": result.call.id.expose(), "content": result.text });
+        let result = |(call, outcome): &CallResult<'_>| json!({ "role": "tool", "tool_call_id": call.id.expose(), "content": outcome.text.expose() });
         results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
     }
 }

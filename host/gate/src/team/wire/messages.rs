@@ -37,12 +37,12 @@ impl TeamWire for MessagesTeam {
     }
 
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
-        let result = |result: &CallResult<'_>| {
+        let result = |(call, outcome): &CallResult<'_>| {
             json!({
                 "type": "tool_result",
-                "tool_use_id": result.call.id.expose(),
-                "content": result.text,
-                "is_error": result.is_error,
+                "tool_use_id": call.id.expose(),
+                "content": outcome.text.expose(),
+                "is_error": outcome.is_error,
             })
         };
         let texts = said.iter().map(|text| json!({ "type": "text", "text": text }));

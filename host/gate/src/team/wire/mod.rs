@@ -10,10 +10,10 @@ mod responses;
 
 use leafgate_adapt::ToolTerms;
 use leafgate_agents::{
-    ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames, delegate_work,
-    is_delegated, report_out,
+    CallOutcome, ClientResult, DELEGATE_WORK, Frame, Message, REPORT_OUT, SystemAs, Team, ToolNames,
+    delegate_work, is_delegated, report_out,
 };
-use leafgate_answer::{Api, LIVE_SIGNATURE};
+use leafgate_answer::{Api, Call, LIVE_SIGNATURE};
 use leafgate_api::responses::is_call;
 use leafgate_assemble::{SERVERS, ToolServer};
 use leafgate_tree::{Document, Format, Role};
@@ -62,12 +62,8 @@ pub(super) trait TeamWire: Sync {
     }
 }
 
-/// What a call of a frame came to.
-pub(super) struct CallResult<'r> {
-    pub(super) call: &'r leafgate_answer::Call,
-    pub(super) text: &'r str,
-    pub(super) is_error: bool,
-}
+/// A call of a frame, and what it came to.
+pub(super) type CallResult<'r> = (&'r Call, &'r CallOutcome);
 
 /// What a client sends back.
 #[derive(Default)]
@@ -324,12 +320,12 @@ fn conversation(wire: &dyn TeamWire, opening: &Body, frame: &Frame) -> Vec<Value
             Message::Work { .. } | Message::Nudge | Message::Said(_) => {
                 spelled.extend(message.words().map(|words| wire.said(&words)));
             }
-            Message::Result { call, text, is_error } => {
-                let mut results = vec![CallResult { call, text: text.expose(), is_error: *is_error }];
-                while let Some(Message::Result { call, text, is_error }) =
+            Message::Result { call, outcome } => {
+                let mut results = vec![(call, outcome)];
+                while let Some(Message::Result { call, outcome }) =
                     messages.next_if(|next| matches!(next, Message::Result { .. }))
                 {
-                    results.push(CallResult { call, text: text.expose(), is_error: *is_error });
+                    results.push((call, outcome));
                 }
                 let mut said = Vec::new();
                 while let Some(next) = messages.next_if(|next| matches!(next, Message::Said(_))) {

@@ -34,12 +34,12 @@ impl TeamWire for ResponsesTeam {
     }
 
     fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
-        let result = |result: &CallResult<'_>| {
-            let kind = match result.call.kind {
+        let result = |(call, outcome): &CallResult<'_>| {
+            let kind = match call.kind {
                 CallKind::Function => FUNCTION.result,
                 CallKind::Custom => CUSTOM.result,
             };
-            json!({ "type": kind, "call_id": result.call.id.expose(), "output": result.text })
+            json!({ "type": kind, "call_id": call.id.expose(), "output": outcome.text.expose() })
         };
         results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
     }
