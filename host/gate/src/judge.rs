@@ -12,12 +12,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
 use leafgate_desk::{Asked, Destination, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Outside, Verdict};
+use leafgate_policy::{Assembly, Context, Evaluation, MadeRequest, On, Outside, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Api, Wants};
-use crate::assembly::Made;
+use crate::assembly;
 use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
 use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
@@ -271,11 +271,11 @@ impl JudgeCase {
     ) -> Result<PreparedCase, Refusal> {
         let mut assembled = None;
         if let Some(made) = self.assemble(&document, &subject.context(On::Request, outside))? {
-            assembled = Some(made.summary());
-            if let Some(other) = &made.assembly.profile.model {
+            assembled = Some(assembly::summary(&made));
+            if let Some(other) = &made.profile.profile.model {
                 self.ask_model(&mut subject, other, true);
             }
-            self.assembly = Some(Arc::clone(&made.assembly));
+            self.assembly = Some(Arc::clone(&made.profile));
             document = made.document;
             // What came is not what leaves, whatever the policy does to it.
             wraps_more = true;
@@ -390,7 +390,11 @@ impl JudgeCase {
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
-    fn assemble(&mut self, document: &Arc<Document>, context: &Context<'_>) -> Result<Option<Made>, Refusal> {
+    fn assemble(
+        &mut self,
+        document: &Arc<Document>,
+        context: &Context<'_>,
+    ) -> Result<Option<MadeRequest>, Refusal> {
         if !self.assembles {
             return Ok(None);
         }
