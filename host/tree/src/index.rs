@@ -102,7 +102,6 @@ impl Index {
     }
 
     /// The values directly below a node, in order; the root of an embedded document below its string.
-    #[must_use]
     pub fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(parent);
         let first = if node.is_container() { parent.0 + 1 } else { node.next };

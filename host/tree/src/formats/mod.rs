@@ -291,7 +291,7 @@ mod tests {
         for (format, role) in
             Format::ALL.iter().flat_map(|format| Role::ALL.iter().map(move |role| (format, role)))
         {
-            match (format.spec().message)(*role) {
+            match format.spec().message(*role) {
                 Ok(spelling) => {
                     let message = format!("{}x{}", spelling.before, spelling.after);
                     assert!(
