@@ -40,62 +40,10 @@ fn places(row: &OptionRow, api: Api) -> &'static [&'static str] {
 }
 
 /// Members that are read elsewhere, or say nothing to another provider: where it keeps what, and how it is to say what it costs.
-const READ: &[&str] = &[
-    "model",
-    "messages",
-    "system",
-    "input",
-    "instructions",
-    "contents",
-    "stream",
-    "stream_options",
-    "store",
-    "include",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "tools",
-    "tool_choice",
-    "anthropic_version",
-    PICKED,
-];
+const READ: &str = include_str!("read.txt");
 
 /// Members that are named where they get lost. Any other name could be anybody's text.
-const NAMED: &[&str] = &[
-    "audio",
-    "background",
-    "cachedContent",
-    "candidateCount",
-    "container",
-    "context_management",
-    "functions",
-    "labels",
-    "logit_bias",
-    "logprobs",
-    "max_tool_calls",
-    "mcp_servers",
-    "metadata",
-    "modalities",
-    "n",
-    "output_config",
-    "parallel_tool_calls",
-    "prediction",
-    "reasoning",
-    "response_format",
-    "responseJsonSchema",
-    "responseMimeType",
-    "responseModalities",
-    "responseSchema",
-    "safetySettings",
-    "seed",
-    "service_tier",
-    "text",
-    "thinking",
-    "thinkingConfig",
-    "top_logprobs",
-    "truncation",
-    "verbosity",
-    "web_search_options",
-];
+const NAMED: &str = include_str!("named.txt");
 
 /// What is lost of a member that [`NAMED`] does not have.
 const UNNAMED: &str = "other members";
@@ -130,7 +78,8 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
     }
     let is_known = |key: &str| {
         let first = |at: &&str| at.trim_start_matches('/').split('/').next() == Some(key);
-        READ.contains(&key)
+        key == PICKED
+            || READ.lines().any(|read| read == key)
             || gemini::SYSTEM.contains(&key)
             || gemini::TOOL_CONFIG.contains(&key)
             || OPTIONS.iter().any(|row| places(row, from).iter().any(first))
@@ -140,7 +89,7 @@ pub(crate) fn carry(from: Api, to: Api, body: &Object, made: &mut Object, losses
     for (key, value) in lost {
         // One answer is what every API gives.
         if !matches!(&**key, "n" | "candidateCount") || *value != json!(1) {
-            lose(losses, NAMED.iter().find(|name| *name == key).unwrap_or(&UNNAMED));
+            lose(losses, NAMED.lines().find(|name| name == key).unwrap_or(UNNAMED));
         }
     }
 }

@@ -73,7 +73,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
             other
         }
     };
-    Ok(lesser.then(|| raw(&body).get().as_bytes().to_vec()))
+    Ok(lesser.then(|| body.to_vec()))
 }
 
 /// A list of messages or parts with words in the place of each image; `None` where it has none.

@@ -59,6 +59,11 @@ impl Object {
         self.0.len() < before
     }
 
+    /// Its spelling.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        raw(self).get().as_bytes().to_vec()
+    }
+
     /// The text of a member.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         text(self.get(key)?)

@@ -23,7 +23,7 @@
 //!     ..Profile::default()
 //! };
 //! let body = br#"{"messages":[{"role":"user","content":"Now?"}]}"#;
-//! let assembled = assemble(Api::Chat, body, &profile, &Notes)?;
+//! let assembled = assemble(Api::Chat, body, &profile, &Notes, None)?;
 //! assert_eq!(
 //!     String::from_utf8_lossy(&assembled.body),
 //!     r#"{"messages":[{"role":"system","content":"Review."},{"role":"user","content":"Context from a.md:\n\nA says 1."},{"role":"user","content":"Now?"}]}"#,
@@ -64,7 +64,7 @@ mod wire;
 
 pub use leafgate_api::{Api, PICKED};
 
-pub use assemble::{Assembled, Counted, assemble, assemble_count};
+pub use assemble::{Assembled, Counted, assemble};
 pub use downgrade::{Without, downgrade};
 pub use error::AssembleError;
 pub use files::{FileFault, Files, ListedEntry, check as check_path};

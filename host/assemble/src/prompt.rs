@@ -1,8 +1,9 @@
 //! The one system prompt: agent prompt, prompt, hint about tools.
 
+use crate::assemble::AssemblyRun;
 use crate::error::AssembleError;
 use crate::files::{FileFault, Files, check};
-use crate::profile::{Profile, ProfilePrompt};
+use crate::profile::ProfilePrompt;
 use crate::step::{Did, Step};
 
 const GENERAL: &str = "You are a helpful assistant. Answer from what the conversation and its context say, and say \
@@ -15,77 +16,71 @@ const AGENT: &str = "You are an agent. Use the tools you have to finish the task
 /// What stands between two parts.
 const BETWEEN: &str = "\n\n";
 
-/// Returns the system prompt. `own` is what the client sent as such.
-pub(crate) fn system(
-    profile: &Profile,
-    files: &dyn Files,
-    own: &[String],
-    agent: bool,
-    tools: bool,
-    steps: &mut Vec<Step>,
-) -> Result<String, AssembleError> {
-    let prefix = match (&profile.agent_prompt, &profile.prompt) {
-        (Some(path), prompt) if agent && *prompt != Some(ProfilePrompt::Agent) => {
-            Some((path, text(files, path)?))
+impl AssemblyRun<'_> {
+    /// Returns the system prompt. `own` is what the client sent as such.
+    pub(crate) fn system(&mut self, own: &[String], tools: bool) -> Result<String, AssembleError> {
+        let (profile, files) = (self.profile, self.files);
+        let prefix = match (&profile.agent_prompt, &profile.prompt) {
+            (Some(path), prompt) if self.agent && *prompt != Some(ProfilePrompt::Agent) => {
+                Some((path, text(files, path)?))
+            }
+            _ => None,
+        };
+        let hint = match &profile.tools_hint {
+            Some(path) if tools => Some((path, text(files, path)?)),
+            _ => None,
+        };
+        let mut system = match &profile.prompt {
+            Some(prompt) => {
+                self.steps.extend(Step::count(Did::LeftOutSystem, "client", own.len()));
+                self.chosen(prompt)?
+            }
+            None => without(&own.join(BETWEEN), prefix.as_ref().map(|p| &*p.1), hint.as_ref().map(|h| &*h.1)),
+        };
+        if system.trim().is_empty() {
+            system = self.fallback("");
         }
-        _ => None,
-    };
-    let hint = match &profile.tools_hint {
-        Some(path) if tools => Some((path, text(files, path)?)),
-        _ => None,
-    };
-    let mut system = match &profile.prompt {
-        Some(prompt) => {
-            steps.extend(Step::count(Did::LeftOutSystem, "client", own.len()));
-            chosen(profile, prompt, files, steps)?
+        if let Some((path, text)) = prefix {
+            self.steps.push(Step::put(Did::AgentPrompt, path.clone(), text.as_bytes()));
+            system = text + BETWEEN + &system;
         }
-        None => without(&own.join(BETWEEN), prefix.as_ref().map(|p| &*p.1), hint.as_ref().map(|h| &*h.1)),
-    };
-    if system.trim().is_empty() {
-        system = fallback(profile, "", steps);
+        if let Some((path, text)) = hint {
+            self.steps.push(Step::put(Did::ToolsHint, path.clone(), text.as_bytes()));
+            system = system + BETWEEN + &text;
+        }
+        self.steps.push(Step::put(Did::System, "", system.as_bytes()));
+        Ok(system)
     }
-    if let Some((path, text)) = prefix {
-        steps.push(Step::put(Did::AgentPrompt, path.clone(), text.as_bytes()));
-        system = text + BETWEEN + &system;
-    }
-    if let Some((path, text)) = hint {
-        steps.push(Step::put(Did::ToolsHint, path.clone(), text.as_bytes()));
-        system = system + BETWEEN + &text;
-    }
-    steps.push(Step::put(Did::System, "", system.as_bytes()));
-    Ok(system)
-}
 
-fn chosen(
-    profile: &Profile,
-    prompt: &ProfilePrompt,
-    files: &dyn Files,
-    steps: &mut Vec<Step>,
-) -> Result<String, AssembleError> {
-    let (source, text) = match prompt {
-        ProfilePrompt::General => ("general", Ok(GENERAL.to_owned())),
-        ProfilePrompt::Concise => ("concise", Ok(CONCISE.to_owned())),
-        ProfilePrompt::Literal(text) => ("literal", Ok(text.clone())),
-        ProfilePrompt::File(path) => (path.as_str(), text(files, path)),
-        ProfilePrompt::Agent => match &profile.agent_prompt {
-            Some(path) => (path.as_str(), text(files, path)),
-            None => ("agent", Ok(AGENT.to_owned())),
-        },
-    };
-    match text {
-        Ok(text) => {
-            steps.push(Step::put(Did::Prompt, source, text.as_bytes()));
-            Ok(text)
+    fn chosen(&mut self, prompt: &ProfilePrompt) -> Result<String, AssembleError> {
+        let (source, text) = match prompt {
+            ProfilePrompt::General => ("general", Ok(GENERAL.to_owned())),
+            ProfilePrompt::Concise => ("concise", Ok(CONCISE.to_owned())),
+            ProfilePrompt::Literal(text) => ("literal", Ok(text.clone())),
+            ProfilePrompt::File(path) => (path.as_str(), text(self.files, path)),
+            ProfilePrompt::Agent => match &self.profile.agent_prompt {
+                Some(path) => (path.as_str(), text(self.files, path)),
+                None => ("agent", Ok(AGENT.to_owned())),
+            },
+        };
+        match text {
+            Ok(text) => {
+                self.steps.push(Step::put(Did::Prompt, source, text.as_bytes()));
+                Ok(text)
+            }
+            // A path that leads outside is a mistake of the profile, and no prompt that is not there.
+            Err(error @ AssembleError::File { fault: FileFault::Outside | FileFault::Link, .. }) => {
+                Err(error)
+            }
+            Err(_) => Ok(self.fallback(source)),
         }
-        // A path that leads outside is a mistake of the profile, and no prompt that is not there.
-        Err(error @ AssembleError::File { fault: FileFault::Outside | FileFault::Link, .. }) => Err(error),
-        Err(_) => Ok(fallback(profile, source, steps)),
     }
-}
 
-fn fallback(profile: &Profile, source: &str, steps: &mut Vec<Step>) -> String {
-    steps.push(Step::put(Did::FallbackPrompt, source, profile.fallback_prompt.as_bytes()));
-    profile.fallback_prompt.clone()
+    fn fallback(&mut self, source: &str) -> String {
+        let text = &self.profile.fallback_prompt;
+        self.steps.push(Step::put(Did::FallbackPrompt, source, text.as_bytes()));
+        text.clone()
+    }
 }
 
 /// The client's own prompt, without what was put around it when it was assembled before.

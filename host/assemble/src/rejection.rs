@@ -1,15 +1,19 @@
 //! What providers say where they do not take a request as it is.
 //!
-//! Providers have no common code for it, so the words of their errors tell. A row names words that
-//! all stand in an error, in any letter case. What an error quotes of a request may hold such words
-//! too: then a request is asked about once more than it had to be, and is judged again before.
+//! Providers have no common code for it, so the words of their errors tell (`rejections.toml`). What an
+//! error quotes of a request may hold such words too: then a request is asked about once more than it had
+//! to be, and is judged again before.
+
+use std::sync::LazyLock;
 
 use leafgate_words::words;
+use serde::Deserialize;
 use serde_json::Value;
 
 words! {
     /// What a provider does not take.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum Refused {
         /// Images.
         Images = "images",
@@ -28,48 +32,21 @@ words! {
 /// account.
 const STATUSES: [u16; 4] = [400, 404, 415, 422];
 
-/// Rows: the more special ones first.
-const REJECTIONS: &[(Refused, &[&str])] = &[
-    // OpenAI, for models that are not for every account, and for those that answer in one piece.
-    (Refused::Stream, &["verified to stream"]),
-    (Refused::Stream, &["stream", "does not support true"]),
-    (Refused::Stream, &["stream", "not supported"]),
-    (Refused::Stream, &["streaming", "unsupported"]),
-    // OpenRouter, LM Studio, Anthropic, Mistral.
-    (Refused::Images, &["support image"]),
-    (Refused::Images, &["image input is not"]),
-    (Refused::Images, &["images are not supported"]),
-    (Refused::Images, &["vision", "not support"]),
-    (Refused::Images, &["image_url", "only supported by certain models"]),
-    (Refused::Images, &["unknown variant", "image_url"]),
-    (Refused::Images, &["input_image", "not support"]),
-    // Google.
-    (Refused::Images, &["image input modality is not enabled"]),
-    // vLLM.
-    (Refused::Images, &["at most 0 image"]),
-    (Refused::Images, &["not a multimodal model"]),
-    // Ollama, OpenRouter, Groq, Mistral, DeepSeek, vLLM, OpenAI.
-    (Refused::Tools, &["does not support tools"]),
-    (Refused::Tools, &["support tool use"]),
-    (Refused::Tools, &["support tool call"]),
-    (Refused::Tools, &["tool calling", "not supported"]),
-    (Refused::Tools, &["tool use", "not supported"]),
-    (Refused::Tools, &["does not support function calling"]),
-    (Refused::Tools, &["function calling is not"]),
-    (Refused::Tools, &["tool choice requires"]),
-    (Refused::Tools, &["unsupported parameter", "'tools'"]),
-    (Refused::Tools, &["tools is not supported"]),
-    (Refused::Tools, &["tools are not supported"]),
-    // OpenAI, Groq, Ollama, OpenRouter, Mistral, Anthropic.
-    (Refused::Model, &["model_not_found"]),
-    (Refused::Model, &["model_decommissioned"]),
-    (Refused::Model, &["model", "does not exist"]),
-    (Refused::Model, &["model", "not found"]),
-    (Refused::Model, &["not a valid model"]),
-    (Refused::Model, &["invalid model"]),
-    (Refused::Model, &["unknown model"]),
-    (Refused::Model, &["not_found_error", "model:"]),
-];
+/// What providers say, the more special words first.
+#[derive(Deserialize)]
+struct Rejections {
+    refused: Vec<RejectionWords>,
+}
+
+/// What one thing is told by: words of which each row stands in an error as a whole.
+#[derive(Deserialize)]
+struct RejectionWords {
+    what: Refused,
+    words: Vec<Vec<String>>,
+}
+
+static REJECTIONS: LazyLock<Rejections> =
+    LazyLock::new(|| toml::from_str(include_str!("rejections.toml")).expect("a test reads it"));
 
 /// Bytes of an error that are looked at.
 const LOOKED_AT: usize = 16 * 1024;
@@ -87,8 +64,8 @@ pub fn refused(status: u16, error: &[u8]) -> Option<Refused> {
         Err(_) => words.push_str(&String::from_utf8_lossy(&error[..error.len().min(LOOKED_AT)])),
     }
     let words = words.to_lowercase();
-    let said = |row: &&(Refused, &[&str])| row.1.iter().all(|word| words.contains(word));
-    REJECTIONS.iter().find(said).map(|(refused, _)| *refused)
+    let said = |row: &Vec<String>| row.iter().all(|word| words.contains(word));
+    REJECTIONS.refused.iter().find(|refused| refused.words.iter().any(said)).map(|refused| refused.what)
 }
 
 /// The strings of an error, as far as they are looked at.

@@ -5,12 +5,11 @@ use leafgate_glob::Glob;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::assemble::AssemblyRun;
 use crate::error::AssembleError;
 use crate::json::{Object, Raw, raw};
 use crate::mcp::{SERVERS, ToolServer};
-use crate::profile::Profile;
 use crate::step::{Did, Step};
-use crate::wire::RequestWire;
 
 const TOOLS: &str = "tools";
 
@@ -29,58 +28,58 @@ const ABOUT_TOOLS: [&str; 8] = [
 /// Members of a request that give tools of their own, or are for those that the provider runs.
 const OF_TOOLS: [&str; 2] = [SERVERS, "container"];
 
-/// Filters and normalises the tools of a request, and returns whether any are left. Without agent
-/// mode none are.
-pub(crate) fn send(
-    body: &mut Object,
-    profile: &Profile,
-    agent: bool,
-    wire: &dyn RequestWire,
-    steps: &mut Vec<Step>,
-) -> Result<bool, AssembleError> {
-    let offered = match body.get(TOOLS).map(RawValue::get) {
-        None | Some("null") => Vec::new(),
-        Some(_) => body.objects(TOOLS).ok_or_else(|| AssembleError::shape("/tools", "a list of tools"))?,
-    };
-    let allowed = |name: &str| match &profile.tools.allow {
-        Some(patterns) => agent && patterns.iter().any(|pattern| Glob::new(pattern).matches(name)),
-        None => agent,
-    };
-    let names = |tools: &[Object]| tools.iter().flat_map(|tool| wire.tool_names(tool)).collect::<Vec<_>>();
-    let before = names(&offered).len();
-    let toolsets: Vec<ToolServer> = offered.iter().filter_map(ToolServer::of_element).collect();
-    let wanted = |tool: Object| match ToolServer::of_element(&tool) {
-        Some(server) => server.passes(allowed, |_| false).then_some(tool),
-        None => wire.with_tools(tool, &allowed),
-    };
-    let mut tools: Vec<Object> = offered.into_iter().filter_map(wanted).collect();
-    let left = names(&tools);
-    let has_any = agent && profile.tools.allow.is_none();
-    let servers = match has_any {
-        true => 0,
-        false => filter_servers(body, |server| server.stays(&toolsets, allowed, |_| false)),
-    };
-    steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len() + servers));
-    if tools.is_empty() {
-        // Servers name tools that no list of a request does.
-        match has_any || body.get(SERVERS).is_some() {
-            true => _ = body.drop(&ABOUT_TOOLS.map(str::to_owned)),
-            false => drop_all(body),
+impl AssemblyRun<'_> {
+    /// Filters and normalises the tools of a request, and returns whether any are left. Without agent
+    /// mode none are.
+    pub(crate) fn send_tools(&mut self, body: &mut Object) -> Result<bool, AssembleError> {
+        let (profile, wire, agent) = (self.profile, self.wire, self.agent);
+        let offered = match body.get(TOOLS).map(RawValue::get) {
+            None | Some("null") => Vec::new(),
+            Some(_) => {
+                body.objects(TOOLS).ok_or_else(|| AssembleError::shape("/tools", "a list of tools"))?
+            }
+        };
+        let allowed = |name: &str| match &profile.tools.allow {
+            Some(patterns) => agent && patterns.iter().any(|pattern| Glob::new(pattern).matches(name)),
+            None => agent,
+        };
+        let names =
+            |tools: &[Object]| tools.iter().flat_map(|tool| wire.tool_names(tool)).collect::<Vec<_>>();
+        let before = names(&offered).len();
+        let toolsets: Vec<ToolServer> = offered.iter().filter_map(ToolServer::of_element).collect();
+        let wanted = |tool: Object| match ToolServer::of_element(&tool) {
+            Some(server) => server.passes(allowed, |_| false).then_some(tool),
+            None => wire.with_tools(tool, &allowed),
+        };
+        let mut tools: Vec<Object> = offered.into_iter().filter_map(wanted).collect();
+        let left = names(&tools);
+        let has_any = agent && profile.tools.allow.is_none();
+        let servers = match has_any {
+            true => 0,
+            false => filter_servers(body, |server| server.stays(&toolsets, allowed, |_| false)),
+        };
+        self.steps.extend(Step::count(Did::LeftOutTools, "request", before - left.len() + servers));
+        if tools.is_empty() {
+            // Servers name tools that no list of a request does.
+            match has_any || body.get(SERVERS).is_some() {
+                true => _ = body.drop(&ABOUT_TOOLS.map(str::to_owned)),
+                false => drop_all(body),
+            }
+            return Ok(false);
         }
-        return Ok(false);
+        if left.len() < before {
+            wire.unforce(body, &left);
+        }
+        let mut normalised = 0;
+        for tool in tools.iter_mut().filter(|_| profile.tools.normalise) {
+            normalised += usize::from(normalise(tool));
+        }
+        self.steps.extend(Step::count(Did::NormalisedTools, "request", normalised));
+        if left.len() < before || normalised > 0 {
+            body.set(TOOLS, raw(&tools));
+        }
+        Ok(true)
     }
-    if left.len() < before {
-        wire.unforce(body, &left);
-    }
-    let mut normalised = 0;
-    for tool in tools.iter_mut().filter(|_| profile.tools.normalise) {
-        normalised += usize::from(normalise(tool));
-    }
-    steps.extend(Step::count(Did::NormalisedTools, "request", normalised));
-    if left.len() < before || normalised > 0 {
-        body.set(TOOLS, raw(&tools));
-    }
-    Ok(true)
 }
 
 /// Leaves out servers of tools that are not wanted, and returns how many. What is no list of them is left

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<E
                 "leafgate: made by profile `{}` ({}): paths are those of what it makes",
                 made.profile.id, made.profile.origin
             ));
-            document = Arc::new(made.document);
+            document = made.document;
         }
         let leaves = args.leaf.iter().map(|path| leaf(&document, path)).collect::<Result<Vec<_>, _>>()?;
         let (_, explanation) =

@@ -149,7 +149,7 @@ fn judge_at(
         upstream.map(|(url, name)| (url.to_owned(), name.to_owned())).unzip();
     let mut assembled = None;
     if let Some(made) = asked.make(policy, request.profile.as_deref(), &document)? {
-        document = Arc::new(made.document);
+        document = made.document;
         assembled = Some((Arc::clone(&made.profile.id), made.steps));
     }
     let context = asked.context();

@@ -7,15 +7,14 @@
 //! A file is read anew for each question, the same one asked again among them, and kept while tools run for it, whatever
 //! becomes of it meanwhile. So the calls and results of a turn stand behind the same words.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use leafgate_assemble::{Counted, PICKED};
+use leafgate_assemble::Counted;
 use leafgate_desk::PartsDigest;
-use leafgate_policy::{Assembly, Context, Policy, ReadOnce};
-use leafgate_tree::{Document, Limits, NodeId};
+use leafgate_policy::{Assembly, Context, MadeRequest, NotMade, Policy, ReadOnce};
+use leafgate_tree::{Document, NodeId};
 use lru::LruCache;
 
 use leafgate_http::refusal::Refusal;
@@ -32,12 +31,10 @@ pub(crate) struct Assembler {
     turns: Mutex<LruCache<[u8; 32], Arc<ReadOnce>>>,
 }
 
-/// A request that was assembled.
-pub(crate) struct Made {
-    pub(crate) document: Arc<Document>,
-    pub(crate) assembly: Arc<Assembly>,
-    /// The profile and what it did, for the log.
-    pub(crate) summary: String,
+/// The profile and its steps, for the log.
+pub(crate) fn summary(made: &MadeRequest) -> String {
+    let steps: Vec<String> = made.steps.iter().map(ToString::to_string).collect();
+    format!("{}: {}", made.profile.id, steps.join("; "))
 }
 
 impl Assembler {
@@ -55,27 +52,15 @@ impl Assembler {
         document: &Arc<Document>,
         context: &Context<'_>,
         counted: Option<&Counted>,
-    ) -> Result<Option<Made>, Refusal> {
-        let Some(assembly) = chosen.or_else(|| policy.assembly_for(document, context)) else {
-            return refuse_asked(policy, document).map(|()| None);
+    ) -> Result<Option<MadeRequest>, Refusal> {
+        let refused = |error: NotMade| Refusal::malformed(error.to_string());
+        let Some(profile) = policy.profile_for(chosen, document, context).map_err(refused)? else {
+            return Ok(None);
         };
-        let files = self.files(policy, assembly, context.session, document, counted.is_some());
-        let refused = |what: &dyn fmt::Display| {
-            Refusal::malformed(format!("profile `{}` cannot make this request: {what}", assembly.id))
-        };
-        let assembled = match counted {
-            None => assembly.assemble(document, &*files),
-            Some(counted) => assembly.assemble_count(document, &*files, counted),
-        };
-        let assembled = assembled.map_err(|error| refused(&error))?;
+        let files = self.files(policy, profile, context.session, document, counted.is_some());
+        let made = profile.make(document, &*files, counted).map_err(refused)?;
         self.trim();
-        let steps: Vec<String> = assembled.steps.iter().map(ToString::to_string).collect();
-        let document = Document::parse(assembled.body.into(), document.format(), &Limits::default());
-        Ok(Some(Made {
-            document: Arc::new(document.map_err(|error| refused(&error))?),
-            assembly: Arc::clone(assembly),
-            summary: format!("{}: {}", assembly.id, steps.join("; ")),
-        }))
+        Ok(Some(made))
     }
 
     /// The files of a turn: where tools have run for a question, what was read for it. A question reads anew, and one whose
@@ -140,16 +125,4 @@ fn turn(
         leaves.for_each(|leaf| parts.add(leaf.spelling().0.as_bytes()));
     }
     parts.finish()
-}
-
-/// What a request picks from a profile must not leave where there is none.
-fn refuse_asked(policy: &Policy, document: &Document) -> Result<(), Refusal> {
-    if policy.assemblies().is_empty() || document.member(document.root(), PICKED).is_none() {
-        return Ok(());
-    }
-    let ids: Vec<&str> = policy.assemblies().iter().map(|assembly| &*assembly.id).collect();
-    Err(Refusal::malformed(format!(
-        "the member `{PICKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {}",
-        ids.join(", ")
-    )))
 }

@@ -12,12 +12,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
 use leafgate_desk::{Asked, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Assembly, Context, Evaluation, On, Verdict};
+use leafgate_policy::{Context, Evaluation, MadeRequest, On, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, NodeId};
 
 use crate::apis::{Api, Wants};
-use crate::assembly::Made;
+use crate::assembly;
 use crate::blocked::{NOT_ELSEWHERE, blocked, unreadable};
 use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
@@ -268,11 +268,11 @@ impl JudgeCase {
     fn prepare(&mut self, mut document: Arc<Document>) -> Result<Arc<Document>, Refusal> {
         let mut assembled = None;
         if let Some(made) = self.assemble(&document)? {
-            assembled = Some(made.summary);
-            if let Some(other) = &made.assembly.profile.model {
+            assembled = Some(assembly::summary(&made));
+            if let Some(other) = &made.profile.profile.model {
                 self.ask_model(other, true);
             }
-            self.assembly = Some(Arc::clone(&made.assembly));
+            self.assembly = Some(Arc::clone(&made.profile));
             document = made.document;
             // What came is not what leaves, whatever the policy does to it.
             self.came.wraps_more = true;
@@ -350,7 +350,7 @@ impl JudgeCase {
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
-    fn assemble(&mut self, document: &Arc<Document>) -> Result<Option<Made>, Refusal> {
+    fn assemble(&mut self, document: &Arc<Document>) -> Result<Option<MadeRequest>, Refusal> {
         if !self.assembles {
             return Ok(None);
         }

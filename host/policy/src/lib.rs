@@ -76,7 +76,7 @@ use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
 pub use assembly::{
-    Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotAssembled, NotMade, Otherwise, ReadOnce, Rest,
+    Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotMade, Otherwise, ReadOnce, Rest,
 };
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,7 +18,8 @@ use crate::section::{CallBefore, NodeType, Section, SectionId};
 /// A request body as it was received. Immutable; edits live in a [`crate::Draft`] beside it.
 ///
 /// What needs no format (children, members, pointers, texts) is the [`Index`]'s, to which a document derefs.
-#[derive(derive_more::Deref)]
+#[derive(derive_more::Debug, derive_more::Deref)]
+#[debug("Document({format}, {} bytes, {} values)", index.source().len(), index.node_count())]
 pub struct Document {
     #[deref(forward)]
     index: Arc<Index>,
@@ -246,17 +246,6 @@ impl Document {
     #[must_use]
     pub fn section(&self, id: SectionId) -> &Section {
         &self.projection.sections[id.index()]
-    }
-}
-
-impl fmt::Debug for Document {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Document")
-            .field("format", &self.format)
-            .field("bytes", &self.source().len())
-            .field("nodes", &self.node_count())
-            .field("sections", &self.projection.sections.len())
-            .finish()
     }
 }
 

@@ -2,10 +2,9 @@
 //!
 //! A [`ParseError`] says where and what, never which text stood there: the text is the user's.
 
-use std::fmt;
-
 /// A body that is not JSON, or that is larger than the caps allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} at line {line}, column {column}")]
 pub struct ParseError {
     /// What was wrong.
     pub kind: ParseErrorKind,
@@ -65,15 +64,3 @@ impl ParseError {
         )
     }
 }
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.kind.fmt(f)?;
-        match self.kind {
-            ParseErrorKind::TooLarge => Ok(()),
-            _ => write!(f, " at line {}, column {}", self.line, self.column),
-        }
-    }
-}
-
-impl std::error::Error for ParseError {}

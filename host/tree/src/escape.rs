@@ -147,19 +147,8 @@ fn decode_unicode(bytes: &[u8]) -> (char, usize) {
 
 /// Spells a text as the content of a JSON string: only what RFC 8259 demands is escaped.
 pub(crate) fn escape(text: &str) -> String {
-    let mut raw = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        match character {
-            '"' => raw.push_str("\\\""),
-            '\\' => raw.push_str("\\\\"),
-            '\n' => raw.push_str("\\n"),
-            '\r' => raw.push_str("\\r"),
-            '\t' => raw.push_str("\\t"),
-            control if (control as u32) < 0x20 => raw.push_str(&format!("\\u{:04x}", control as u32)),
-            other => raw.push(other),
-        }
-    }
-    raw
+    let quoted = serde_json::to_string(text).expect("a text is JSON");
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// Turns replacements in the decoded text of a string into replacements in its spelling.

@@ -48,27 +48,6 @@ pub struct Key<'i> {
     pub text: LeafText<'i>,
 }
 
-/// The values directly below a node. See [`Index::children`].
-#[derive(Clone)]
-pub struct Children<'i> {
-    nodes: &'i [Node],
-    next: u32,
-    end: u32,
-}
-
-impl Iterator for Children<'_> {
-    type Item = NodeId;
-
-    fn next(&mut self) -> Option<NodeId> {
-        if self.next >= self.end {
-            return None;
-        }
-        let id = NodeId(self.next);
-        self.next = self.nodes[id.index()].next;
-        Some(id)
-    }
-}
-
 impl Index {
     /// Reads a body as JSON.
     pub(crate) fn parse(source: Bytes, limits: &Limits) -> Result<Index, ParseError> {
@@ -123,16 +102,16 @@ impl Index {
     }
 
     /// The values directly below a node, in order; the root of an embedded document below its string.
-    #[must_use]
-    pub fn children(&self, parent: NodeId) -> Children<'_> {
+    pub fn children(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         let node = self.node(parent);
-        let next = if node.is_container() { parent.0 + 1 } else { node.next };
+        let first = if node.is_container() { parent.0 + 1 } else { node.next };
         // The one child of a string is its document, through which paths run as if it were the string itself.
-        let (next, end) = match node.flags.has(Flags::EMBEDS) {
-            true => (next + 1, node.next),
-            false => (next, node.next),
-        };
-        Children { nodes: &self.nodes, next, end }
+        let mut next = first + u32::from(node.flags.has(Flags::EMBEDS));
+        std::iter::from_fn(move || {
+            let id = (next < node.next).then_some(NodeId(next))?;
+            next = self.node(id).next;
+            Some(id)
+        })
     }
 
     /// The container around a value. Embedded documents have no node of their own here: their members hang below the string.

@@ -2,7 +2,6 @@
 //!
 //! Only whole messages of text are put in, directly before a received one; elements of content or of calls never are.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,7 +26,8 @@ fn is_seen(c: char) -> bool {
 }
 
 /// A message that was put in.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Inserted({number}, {role}, {} bytes of text, {author})", text.len())]
 pub struct Inserted {
     /// Its number among all that was ever put in. It keeps it, whatever is undone.
     pub number: usize,
@@ -84,16 +84,8 @@ impl Inserted {
     /// The message as JSON of its format.
     #[must_use]
     pub fn json(&self) -> String {
-        let MessageSpelling { before, after } = self.spelling;
+        let MessageSpelling { before, after } = &self.spelling;
         format!("{before}{}{after}", escape::escape(&self.text))
-    }
-}
-
-impl fmt::Debug for Inserted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("Inserted");
-        fields.field("before", &self.before).field("role", &self.role).field("text", &self.text());
-        fields.field("author", &self.author).finish()
     }
 }
 
@@ -107,7 +99,7 @@ pub(crate) fn place(
     role: Role,
 ) -> Result<(NodeId, MessageSpelling), &'static str> {
     let section = document.section(before);
-    let spelling = (document.format().spec().message)(role)?;
+    let spelling = document.format().spec().message(role)?;
     let in_list = document.is_element(section.node);
     if section.node_type != NodeType::Message || section.message.is_none() || !in_list {
         return Err("only directly before a message of the list");

@@ -63,7 +63,7 @@ pub use document::Document;
 pub use draft::{Draft, EditError, MarkedSpan, PutOption};
 pub use error::{ParseError, ParseErrorKind};
 pub use formats::Format;
-pub use index::{Children, Index, Key, Segment};
+pub use index::{Index, Key, Segment};
 pub use insert::Inserted;
 pub use journal::{Author, Edit, EditKind, FindingId, Redaction, RedactionRecord, ReleaseTerms, Version};
 pub use json::ValueSource;

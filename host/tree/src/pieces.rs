@@ -373,21 +373,13 @@ pub(crate) fn difference_around(
 
 /// The one stretch in which two texts differ, on character boundaries: a range of the old text and what stands there in the new.
 pub(crate) fn difference(old: &str, new: &str) -> (Range<usize>, String) {
-    let prefix: usize = old
-        .chars()
-        .zip(new.chars())
-        .take_while(|(a, b)| a == b)
-        .map(|(character, _)| character.len_utf8())
-        .sum();
+    // What is the same in both ends between characters in both.
+    let same = |(one, other): &(u8, u8)| one == other;
+    let prefix = old.floor_char_boundary(old.bytes().zip(new.bytes()).take_while(same).count());
     let (old_rest, new_rest) = (&old[prefix..], &new[prefix..]);
-    let suffix: usize = old_rest
-        .chars()
-        .rev()
-        .zip(new_rest.chars().rev())
-        .take_while(|(a, b)| a == b)
-        .map(|(character, _)| character.len_utf8())
-        .sum();
-    (prefix..old.len() - suffix, new_rest[..new_rest.len() - suffix].to_owned())
+    let suffix = old_rest.bytes().rev().zip(new_rest.bytes().rev()).take_while(same).count();
+    let end = old_rest.ceil_char_boundary(old_rest.len() - suffix);
+    (prefix..prefix + end, new_rest[..new_rest.len() - (old_rest.len() - end)].to_owned())
 }
 
 #[cfg(test)]

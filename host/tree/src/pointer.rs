@@ -122,17 +122,9 @@ fn is_plain(key: &str) -> bool {
 }
 
 fn decode(token: &str) -> Result<String, ResolveError> {
-    let mut decoded = String::with_capacity(token.len());
-    let mut characters = token.chars();
-    while let Some(character) = characters.next() {
-        decoded.push(match character {
-            '~' => match characters.next() {
-                Some('0') => '~',
-                Some('1') => '/',
-                _ => return Err(ResolveError::BadPointer),
-            },
-            other => other,
-        });
+    let is_odd = |(at, _)| !matches!(token.as_bytes().get(at + 1), Some(b'0' | b'1'));
+    match token.match_indices('~').any(is_odd) {
+        true => Err(ResolveError::BadPointer),
+        false => Ok(token.replace("~1", "/").replace("~0", "~")),
     }
-    Ok(decoded)
 }

@@ -168,7 +168,7 @@ impl RuleTest {
         };
         // Where something else than the body names the model, it is the profile's all the same.
         let model = context.model.map(|model| made.profile.profile.model.as_deref().unwrap_or(model));
-        ActualResult::of(&self.evaluate(policy, &Context { model, ..context }, &Arc::new(made.document)))
+        ActualResult::of(&self.evaluate(policy, &Context { model, ..context }, &made.document))
     }
 
     /// Judges its answer as a gate would: by response rules, then by those about tool calls.

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::*;
 use leafgate_assemble::{
     AgentMode, Api, AssembleError, Counted, Did, FileFault, MapOf, Profile, ProfilePlugin, ProfilePrompt,
-    ToolsOf, Without, assemble, assemble_count, downgrade,
+    ToolsOf, Without, assemble, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn what_stands_under_a_role_that_gemini_does_not_know_becomes_its_instruction() 
         { "role": "system", "parts": [{ "text": "Be brief." }] },
         { "role": "user", "parts": [{ "text": "Hi" }] },
     ] });
-    let made = assemble(Api::Gemini, body.to_string().as_bytes(), &bare(), &Memory::usual()).unwrap();
+    let made = assemble(Api::Gemini, body.to_string().as_bytes(), &bare(), &Memory::usual(), None).unwrap();
     let made: Value = serde_json::from_slice(&made.body).unwrap();
     assert_eq!(made["systemInstruction"], json!({ "parts": [{ "text": "Be brief." }] }));
     assert_eq!(made["contents"].as_array().unwrap().len(), 1);
@@ -65,7 +65,7 @@ fn what_stands_under_a_role_that_gemini_does_not_know_becomes_its_instruction() 
 #[test]
 fn what_gemini_has_no_place_for_is_refused() {
     let refused = |body: &str, profile: &Profile| {
-        assemble(Api::Gemini, body.as_bytes(), profile, &Memory::usual()).unwrap_err().to_string()
+        assemble(Api::Gemini, body.as_bytes(), profile, &Memory::usual(), None).unwrap_err().to_string()
     };
     let cached = r#"{"cached_content":"cachedContents/1","contents":[]}"#;
     assert!(refused(cached, &bare()).contains("/cachedContent"));
@@ -134,7 +134,7 @@ fn a_count_is_of_what_would_be_sent() {
         ..full()
     };
     let count = |api: Api, body: &str, counted: &Counted| {
-        let made = assemble_count(api, body.as_bytes(), &profile, &Memory::usual(), counted).unwrap();
+        let made = assemble(api, body.as_bytes(), &profile, &Memory::usual(), Some(counted)).unwrap();
         serde_json::from_slice::<Value>(&made.body).unwrap()
     };
     let options = ["include_reasoning", "thinking", "reasoning", "generationConfig", "plugins"];
@@ -156,8 +156,8 @@ fn a_count_is_of_what_would_be_sent() {
     sent.as_object_mut().unwrap().remove("plugins");
     let counted = count(Api::Gemini, &flat, &wrapped);
     assert_eq!(counted, json!({ "generateContentRequest": sent }));
-    let once = assemble_count(Api::Gemini, flat.as_bytes(), &profile, &Memory::usual(), &wrapped).unwrap();
-    let twice = assemble_count(Api::Gemini, &once.body, &profile, &Memory::usual(), &wrapped).unwrap();
+    let once = assemble(Api::Gemini, flat.as_bytes(), &profile, &Memory::usual(), Some(&wrapped)).unwrap();
+    let twice = assemble(Api::Gemini, &once.body, &profile, &Memory::usual(), Some(&wrapped)).unwrap();
     assert_eq!(text(&twice), text(&once));
     // One that its client holds so already, with what it picks beside it.
     let mut request: Value = serde_json::from_str(&flat).unwrap();
@@ -169,7 +169,7 @@ fn a_count_is_of_what_would_be_sent() {
     assert_eq!(counted.as_object().unwrap().len(), 1);
     let both = json!({ "generateContentRequest": {}, "contents": [] });
     let refused =
-        assemble_count(Api::Gemini, both.to_string().as_bytes(), &profile, &Memory::usual(), &wrapped);
+        assemble(Api::Gemini, both.to_string().as_bytes(), &profile, &Memory::usual(), Some(&wrapped));
     assert!(refused.unwrap_err().to_string().contains("/contents: the member is here twice"));
 }
 
@@ -263,7 +263,7 @@ fn a_request_picks_from_what_its_profile_allows() {
     let with = |leafgate: Value, profile: &Profile| {
         let body =
             json!({ "messages": [{ "role": "user", "content": "Hi" }], "leafgate": leafgate }).to_string();
-        assemble(Api::Chat, body.as_bytes(), profile, &Memory::usual())
+        assemble(Api::Chat, body.as_bytes(), profile, &Memory::usual(), None)
     };
     let profile = Profile { agent_mode: AgentMode::Client, ..full() };
     let picked = value(
@@ -313,20 +313,20 @@ fn files_that_cannot_be_used_are_refused_by_name() {
         let mut files = Memory::usual();
         files.0.extend(fault.map(|fault| (path.to_owned(), Err(fault))));
         let profile = Profile { context: vec![path.to_owned()], ..bare() };
-        let error = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files).unwrap_err();
+        let error = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files, None).unwrap_err();
         let AssembleError::File { path: named, .. } = &error else { panic!("{error}") };
         assert_eq!(named, path);
     }
     let binary = Memory::of(&[("a.bin", b"\x00\x01\xff"), ("nul.txt", b"a\0b")]);
     for path in ["a.bin", "nul.txt"] {
         let profile = Profile { context: vec![path.to_owned()], ..bare() };
-        let error =
-            assemble(Api::Messages, one(Api::Messages, "Hi").as_bytes(), &profile, &binary).unwrap_err();
+        let error = assemble(Api::Messages, one(Api::Messages, "Hi").as_bytes(), &profile, &binary, None)
+            .unwrap_err();
         assert_eq!(error, AssembleError::File { path: path.to_owned(), fault: FileFault::Binary });
     }
     // The fallback is for prompts that are not there, and not for paths that lead outside.
     let outside = Profile { prompt: Some(ProfilePrompt::File("../x".to_owned())), ..bare() };
-    assert!(assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &outside, &Memory::usual()).is_err());
+    assert!(assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &outside, &Memory::usual(), None).is_err());
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_map_shows_each_folder_before_what_is_in_it() {
     ]);
     let map = |depth, entries| {
         let profile = Profile { map: Some(MapOf { root: "n".to_owned(), depth, entries }), ..bare() };
-        let body = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files).unwrap();
+        let body = assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), &profile, &files, None).unwrap();
         value(&body)["messages"][1]["content"].as_str().unwrap().to_owned()
     };
     let all = "Directory structure of n:\n\n- a/\n  - x.md\n  - y/\n    - z.md\n- a-b.md\n- c.md";
@@ -380,8 +380,9 @@ fn context_is_bounded() {
         max_files,
         ..bare()
     };
-    let run =
-        |profile: &Profile| assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), profile, &Memory::usual());
+    let run = |profile: &Profile| {
+        assemble(Api::Chat, one(Api::Chat, "Hi").as_bytes(), profile, &Memory::usual(), None)
+    };
     assert!(run(&limited(20, 2)).is_ok());
     assert_eq!(run(&limited(19, 2)).unwrap_err(), AssembleError::ContextTooLarge { limit: 19 });
     assert_eq!(run(&limited(20, 1)).unwrap_err(), AssembleError::TooManyFiles { limit: 1 });
@@ -389,8 +390,9 @@ fn context_is_bounded() {
 
 #[test]
 fn bodies_that_are_none_are_refused_with_their_place() {
-    let refused =
-        |api, body: &str| assemble(api, body.as_bytes(), &bare(), &Memory::usual()).unwrap_err().to_string();
+    let refused = |api, body: &str| {
+        assemble(api, body.as_bytes(), &bare(), &Memory::usual(), None).unwrap_err().to_string()
+    };
     assert_eq!(refused(Api::Chat, "[]"), "the body is no JSON object (line 1, column 0)");
     assert_eq!(refused(Api::Chat, "{\"messages\": [1]}"), "/messages/0: an object is expected");
     assert_eq!(refused(Api::Responses, "{}"), "/input: a list of messages is expected");

@@ -576,9 +576,9 @@ proptest! {
             for agent_mode in [AgentMode::On, AgentMode::Off] {
                 let model = full().model.filter(|_| api != Api::Gemini);
                 let profile = Profile { agent_mode, model, ..full() };
-                if let Ok(once) = assemble(api, body.to_string().as_bytes(), &profile, &Memory::usual()) {
+                if let Ok(once) = assemble(api, body.to_string().as_bytes(), &profile, &Memory::usual(), None) {
                     one_system_message_first(api, &value(&once));
-                    prop_assert!(assemble(api, &once.body, &profile, &Memory::usual()).is_ok());
+                    prop_assert!(assemble(api, &once.body, &profile, &Memory::usual(), None).is_ok());
                 }
             }
         }

@@ -13,7 +13,7 @@ use leafgate_tree::{Draft, EditError, NodeId};
 
 use super::encoded::{self, Encoded};
 use super::seams::Finds;
-use super::{Authors, StandIn};
+use super::{StandIn, traced};
 
 /// Shorter values occur in too many texts by chance.
 const FEWEST_BYTES: usize = 8;
@@ -44,10 +44,12 @@ impl KnownCopies {
         let mut nodes: Vec<NodeId> = draft.redactions().map(|record| record.node).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let authors = super::authors(draft);
         for node in nodes {
-            match values(draft, node, &authors) {
-                Some(values) => values.into_iter().for_each(|(value, stand_in)| self.add(value, stand_in)),
+            let original = draft.document().settable(node).map(|leaf| leaf.text().into_cow());
+            match original.zip(traced(draft, node)) {
+                Some((original, traced)) => traced
+                    .into_iter()
+                    .for_each(|(received, stand_in)| self.add(original[received].to_owned(), stand_in)),
                 None => self.untraced += 1,
             }
         }
@@ -170,24 +172,6 @@ fn is_telling(value: &str) -> bool {
     value.len() >= FEWEST_BYTES
         && (value.len() >= LONGER_THAN_WORDS
             || value.chars().any(|c| !c.is_alphabetic() && !c.is_whitespace()))
-}
-
-/// Returns the values that were redacted in one leaf. `None` if a redaction covers more than one of
-/// them.
-fn values(draft: &Draft, node: NodeId, authors: &Authors<'_>) -> Option<Vec<(String, StandIn)>> {
-    let original = draft.document().settable(node)?.text().into_cow();
-    let present = draft.text(node);
-    let (hidden, written) = (draft.hidden(node), draft.redacted(node));
-    if hidden.len() != written.len() {
-        return None;
-    }
-    let mut found = Vec::new();
-    for ((received, _), (at, label)) in hidden.into_iter().zip(written) {
-        let replacement = present.expose()[at].to_owned();
-        let author = (*authors.get(&(node, Arc::clone(&label)))?).clone();
-        found.push((original[received].to_owned(), StandIn { label, replacement, author }));
-    }
-    Some(found)
 }
 
 #[cfg(test)]

@@ -82,25 +82,6 @@ pub struct DecodedShadow<'e> {
     places: Vec<(String, Vec<&'e Encoded>)>,
 }
 
-/// Why the encoded texts of an export are not shown to a policy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShadowError {
-    /// A leaf cannot be set.
-    #[error("the leaf at {pointer} cannot be set: {cause}")]
-    Unsettable {
-        /// Its RFC 6901 pointer.
-        pointer: String,
-        /// Why.
-        cause: EditError,
-    },
-    /// A leaf has too many of them.
-    #[error("the leaf at {pointer} spells more than {MOST_IN_A_LEAF} texts in hexadecimal")]
-    TooMany {
-        /// Its RFC 6901 pointer.
-        pointer: String,
-    },
-}
-
 /// A redaction of an encoded text. It has no `Debug`: it holds the text.
 pub struct Reencoded<'e> {
     encoded: &'e Encoded,
@@ -109,41 +90,35 @@ pub struct Reencoded<'e> {
 }
 
 /// Returns the shadows that show all encoded texts, one after the other: as many as one leaf has
-/// different texts.
-///
-/// # Errors
-/// A leaf that cannot be set, or has too many encoded texts. The caller must treat it as one that
-/// was not searched.
+/// different texts. There is none where a leaf has too many: a policy finds them in their encoding, and holds the file.
 pub fn shadows<'e>(
     document: &Arc<Document>,
     encoded: &'e [Encoded],
-) -> Result<impl Iterator<Item = Result<DecodedShadow<'e>, ShadowError>>, ShadowError> {
+) -> impl Iterator<Item = Result<DecodedShadow<'e>, EditError>> {
     let mut by_leaf: BTreeMap<NodeId, BTreeMap<&str, Vec<&Encoded>>> = BTreeMap::new();
     for one in encoded {
         by_leaf.entry(one.node).or_default().entry(&one.text).or_default().push(one);
     }
-    if let Some((&node, _)) = by_leaf.iter().find(|(_, texts)| texts.len() > MOST_IN_A_LEAF) {
-        return Err(ShadowError::TooMany { pointer: document.pointer(node) });
+    if by_leaf.values().any(|texts| texts.len() > MOST_IN_A_LEAF) {
+        by_leaf.clear();
     }
     let mut texts: Vec<_> = by_leaf.into_iter().map(|(node, texts)| (node, texts.into_values())).collect();
     let document = Arc::clone(document);
-    Ok(std::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         let round: Vec<_> =
             texts.iter_mut().filter_map(|(node, texts)| Some((*node, texts.next()?))).collect();
         (!round.is_empty()).then(|| shadow(&document, round))
-    }))
+    })
 }
 
 fn shadow<'e>(
     document: &Arc<Document>,
     round: Vec<(NodeId, Vec<&'e Encoded>)>,
-) -> Result<DecodedShadow<'e>, ShadowError> {
+) -> Result<DecodedShadow<'e>, EditError> {
     let mut draft = Draft::new(Arc::clone(document));
     for (node, same) in &round {
         let text = same.first().map_or("", |one| &one.text);
-        draft
-            .set(*node, text, &Author::Person)
-            .map_err(|cause| ShadowError::Unsettable { pointer: document.pointer(*node), cause })?;
+        draft.set(*node, text, &Author::Person)?;
     }
     let places = round.into_iter().map(|(node, same)| (document.pointer(node), same)).collect();
     Ok(DecodedShadow { bytes: draft.render(), places })

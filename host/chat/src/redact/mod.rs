@@ -11,11 +11,10 @@ pub mod encoded;
 pub mod ranges;
 pub mod seams;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, ParseError, Redaction};
+use leafgate_tree::{Author, Document, Draft, Format, Limits, MarkedSpan, NodeId, ParseError, Redaction};
 
 /// What stands in the place of a value. It has no `Debug`.
 #[derive(Clone)]
@@ -37,14 +36,16 @@ pub(crate) fn rendered(draft: &Draft, format: Format) -> Result<Document, ParseE
     Document::parse(draft.render(), format, &Limits::default())
 }
 
-/// The first author of a redaction under each label in each leaf.
-pub(crate) type Authors<'d> = HashMap<(NodeId, Arc<str>), &'d Author>;
-
-/// Reads them from a draft.
-pub(crate) fn authors(draft: &Draft) -> Authors<'_> {
-    let mut authors = HashMap::new();
-    for record in draft.redactions() {
-        authors.entry((record.node, Arc::clone(&record.label))).or_insert(&record.author);
+/// Returns what each redaction of a leaf took away of the received text, and what stands in its place. `None` where one covers more
+/// than one of them.
+pub(crate) fn traced(draft: &Draft, node: NodeId) -> Option<Vec<(Range<usize>, StandIn)>> {
+    let (hidden, written, present) = (draft.hidden(node), draft.redactions_in(node), draft.text(node));
+    if hidden.len() != written.len() {
+        return None;
     }
-    authors
+    let stand_in = |made: MarkedSpan<'_>| {
+        let (replacement, author) = (present.expose()[made.at].to_owned(), made.redaction?.author.clone());
+        Some(StandIn { label: made.label, replacement, author })
+    };
+    hidden.into_iter().zip(written).map(|((received, _), made)| Some((received, stand_in(made)?))).collect()
 }

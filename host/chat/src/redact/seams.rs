@@ -101,24 +101,18 @@ pub fn joined(document: &Arc<Document>, runs: &[SeamRun]) -> Result<bytes::Bytes
 /// Returns the policy's redactions over seams, given its draft of the joined export.
 #[must_use]
 pub fn found(document: &Document, runs: &[SeamRun], seen: &Draft) -> Finds {
-    let authors = super::authors(seen);
     let mut finds = Finds::default();
     for run in runs {
         let Ok(node) = seen.document().resolve(&document.pointer(run.first())) else { continue };
-        let (hidden, written) = (seen.hidden(node), seen.redacted(node));
-        let text = seen.text(node);
-        for (at, (range, label)) in
-            hidden.iter().enumerate().filter(|(_, (range, _))| run.is_over_seam(range))
-        {
-            let author = authors.get(&(node, Arc::clone(label)));
-            match (written.get(at).filter(|_| hidden.len() == written.len()), author) {
-                (Some((now, _)), Some(author)) => {
-                    let replacement = text.expose()[now.clone()].to_owned();
-                    let (label, author) = (Arc::clone(label), (*author).clone());
-                    finds.values.push(run.found(range, StandIn { label, replacement, author }));
-                }
-                _ => finds.unclear.push(run.first()),
+        match super::traced(seen, node) {
+            Some(traced) => {
+                let over = traced.into_iter().filter(|(range, _)| run.is_over_seam(range));
+                finds.values.extend(over.map(|(range, stand_in)| run.found(&range, stand_in)));
             }
+            None if seen.hidden(node).iter().any(|(range, _)| run.is_over_seam(range)) => {
+                finds.unclear.push(run.first());
+            }
+            None => {}
         }
     }
     finds

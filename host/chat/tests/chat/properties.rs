@@ -33,7 +33,7 @@ fn use_in_every_way(file: &Value) {
     }
     let document = Arc::new(document);
     let hidden = encoded::encoded(&document);
-    for shadow in encoded::shadows(&document, &hidden).unwrap().map(Result::unwrap) {
+    for shadow in encoded::shadows(&document, &hidden).map(Result::unwrap) {
         let shown = parse(std::str::from_utf8(&shadow.bytes).unwrap(), Format::VscodeChat);
         assert!(shadow.redacted(&Draft::new(Arc::new(shown))).unwrap().is_empty());
     }

@@ -183,7 +183,7 @@ fn what_a_rule_redacts_in_an_encoded_text_is_encoded_again() {
     let document = Arc::new(export(&file("hunter22")));
     let hidden = encoded::encoded(&document);
     assert_eq!(hidden.len(), 3);
-    let shadows: Vec<_> = encoded::shadows(&document, &hidden).unwrap().map(Result::unwrap).collect();
+    let shadows: Vec<_> = encoded::shadows(&document, &hidden).map(Result::unwrap).collect();
     assert_eq!(shadows.len(), 2, "one for each encoded text of the leaf that has most");
     let mut draft = Draft::new(Arc::clone(&document));
     let mut written = 0;
@@ -205,7 +205,7 @@ fn the_same_encoded_text_is_shown_once_and_replaced_wherever_it_stands() {
     let document = Arc::new(export(&file("hunter22")));
     let hidden = encoded::encoded(&document);
     assert_eq!(hidden.len(), 400);
-    let shadows: Vec<_> = encoded::shadows(&document, &hidden).unwrap().map(Result::unwrap).collect();
+    let shadows: Vec<_> = encoded::shadows(&document, &hidden).map(Result::unwrap).collect();
     assert_eq!(shadows.len(), 1);
     let mut draft = Draft::new(Arc::clone(&document));
     for found in shadows[0].redacted(&redacting(&shadows[0].bytes, "hunter22")).unwrap() {
@@ -219,8 +219,7 @@ fn a_leaf_with_very_many_encoded_texts_is_refused() {
     let many: String = (0..100).map(|number| hex(&format!("the text of number {number}")) + " ").collect();
     let document = Arc::new(export(&json!({ "listing": many })));
     let hidden = encoded::encoded(&document);
-    let refused = encoded::shadows(&document, &hidden).map(|_| ()).unwrap_err();
-    assert!(matches!(refused, encoded::ShadowError::TooMany { .. }), "{refused}");
+    assert_eq!(encoded::shadows(&document, &hidden).count(), 0);
 }
 
 #[test]
@@ -239,7 +238,7 @@ fn a_percent_sign_before_the_digits_and_their_case_stay() {
     let document = Arc::new(export(&file(text)));
     let hidden = encoded::encoded(&document);
     let mut draft = Draft::new(Arc::clone(&document));
-    for shadow in encoded::shadows(&document, &hidden).unwrap().map(Result::unwrap) {
+    for shadow in encoded::shadows(&document, &hidden).map(Result::unwrap) {
         for found in shadow.redacted(&redacting(&shadow.bytes, "hunter22")).unwrap() {
             found.write(&mut draft).unwrap();
         }

@@ -109,7 +109,7 @@ fn side(
 ) -> anyhow::Result<(PlanSide, Option<bytes::Bytes>)> {
     let mut asked = case.asked.clone();
     let made = asked.make(policy, case.profile.as_deref(), &case.document)?;
-    let document = made.map_or_else(|| Arc::clone(&case.document), |made| Arc::new(made.document));
+    let document = made.map_or_else(|| Arc::clone(&case.document), |made| made.document);
     let evaluation = policy.evaluate(document, &asked.context(), &Vault::new(keys.clone()));
     let becomes = becomes(&evaluation.verdict);
     let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());

@@ -8,15 +8,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use leafgate_chat::redact::copies::{Copies, KnownCopies};
-use leafgate_chat::redact::encoded::{ShadowError, encoded, encoded_keys, shadows};
+use leafgate_chat::redact::encoded::{encoded, encoded_keys, shadows};
 use leafgate_chat::redact::ranges::{self, AUTHOR};
 use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
 use leafgate_policy::{Evaluation, Policy, Verdict};
-use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId};
+use leafgate_tree::{Author, Document, Draft, Format, NodeId};
 use leafgate_vault::Vault;
 
-use super::session::redact_seams;
 use super::{EDITS, FindingPlace, RedactJudge, Redacted, findings};
 use crate::{apply, home, masking};
 
@@ -50,18 +49,18 @@ pub(crate) fn judge(policy: &Policy, document: Document) -> anyhow::Result<Judge
     );
     let keys = home::token_keys()?;
     let session = session_key(&keys, &document);
-    let judge = RedactJudge { policy, session: &session, vault: Vault::new(keys) };
-    let mut known = KnownCopies::default();
-    let opened = judge.redact_encoded(&document, &mut known)?;
-    let document = redacted(&opened)?;
-    let joined = |joined| Ok(judge.evaluate(Arc::new(parse(joined)?)));
-    let (seams, unclear, joined) = redact_seams(&document, &seams::runs(&document), &mut known, joined)?;
-    let document = redacted(&seams)?;
+    let (vault, known) = (Vault::new(keys), KnownCopies::default());
+    let mut judge = RedactJudge { policy, session: &session, vault, format: Format::VscodeChat, known };
+    let opened = judge.redact_encoded(&document)?;
+    let document = judge.redacted(&opened)?;
+    let (seams, unclear, joined) = judge.seams(&document, &seams::runs(&document))?;
+    let document = judge.redacted(&seams)?;
     let keys = match encoded_keys(&document) {
-        Some(keys) => judge.evaluate(Arc::new(parse(keys.into())?)).verdict,
+        Some(keys) => judge.evaluate(judge.parse(keys.into())?).verdict,
         None => Verdict::Forward,
     };
     let mut evaluation = judge.evaluate(Arc::clone(&document));
+    let mut known = judge.known;
     known.learn(&evaluation.draft);
     let copies = known.redact(&mut evaluation.draft, &encoded(&document));
     let joined = if evaluation.verdict == Verdict::Forward { joined } else { Verdict::Forward };
@@ -104,36 +103,20 @@ pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Reda
     })
 }
 
-/// Returns the document that a draft renders, or its own.
-fn redacted(draft: &Draft) -> anyhow::Result<Arc<Document>> {
-    if draft.is_dirty() { Ok(Arc::new(parse(draft.render())?)) } else { Ok(Arc::clone(draft.document())) }
-}
-
 impl RedactJudge<'_> {
     /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
     /// the file.
-    fn redact_encoded(&self, document: &Arc<Document>, known: &mut KnownCopies) -> anyhow::Result<Draft> {
+    fn redact_encoded(&mut self, document: &Arc<Document>) -> anyhow::Result<Draft> {
         let mut opened = Draft::new(Arc::clone(document));
         let hidden = encoded(document);
-        let shadows = match shadows(document, &hidden) {
-            Ok(shadows) => shadows,
-            Err(ShadowError::TooMany { .. }) => return Ok(opened),
-            Err(error) => return Err(error).context("cannot look into the encoded texts"),
-        };
-        for shadow in shadows {
+        for shadow in shadows(document, &hidden) {
             let shadow = shadow.context("cannot look into the encoded texts")?;
-            let seen = self.evaluate(Arc::new(parse(shadow.bytes.clone())?)).draft;
+            let seen = self.evaluate(self.parse(shadow.bytes.clone())?).draft;
             for found in shadow.redacted(&seen)? {
                 let _ = found.write(&mut opened);
             }
-            known.learn(&seen);
+            self.known.learn(&seen);
         }
         Ok(opened)
     }
-}
-
-/// Parses a rendered export. It is JSON, but it may have outgrown a limit.
-fn parse(bytes: bytes::Bytes) -> anyhow::Result<Document> {
-    Document::parse(bytes, Format::VscodeChat, &Limits::default())
-        .context("the export outgrows a limit when it is redacted")
 }

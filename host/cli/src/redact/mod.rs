@@ -12,6 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use leafgate_chat::redact::copies::KnownCopies;
+use leafgate_chat::redact::seams::{self, SeamRun};
 use leafgate_policy::{Context, Evaluation, Policy, Verdict};
 use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
@@ -77,17 +80,52 @@ struct FileFinding {
     label: String,
 }
 
-/// The context of all evaluations of one file.
+/// What all evaluations of one file have in common.
 struct RedactJudge<'p> {
     policy: &'p Policy,
     session: &'p str,
     vault: Vault,
+    /// How the file is read.
+    format: Format,
+    /// The values that were redacted so far.
+    known: KnownCopies,
 }
 
 impl RedactJudge<'_> {
+    fn parse(&self, bytes: Bytes) -> anyhow::Result<Arc<Document>> {
+        Ok(Arc::new(Document::parse(bytes, self.format, &Limits::default())?))
+    }
+
     fn evaluate(&self, document: Arc<Document>) -> Evaluation {
         let context = Context { session: self.session, ..Context::default() };
         self.policy.evaluate(document, &context, &self.vault)
+    }
+
+    /// Returns the document that a draft renders, or its own.
+    fn redacted(&self, draft: &Draft) -> anyhow::Result<Arc<Document>> {
+        match draft.is_dirty() {
+            true => self.parse(draft.render()).context("it outgrows a limit when it is redacted"),
+            false => Ok(Arc::clone(draft.document())),
+        }
+    }
+
+    /// Redacts what the policy finds in joined pieces of texts alone. Returns the pieces where that failed, and the
+    /// verdict about the joined texts.
+    fn seams(
+        &mut self,
+        document: &Arc<Document>,
+        runs: &[SeamRun],
+    ) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
+        let mut draft = Draft::new(Arc::clone(document));
+        if runs.is_empty() {
+            return Ok((draft, Vec::new(), Verdict::Forward));
+        }
+        let joined = seams::joined(document, runs).context("cannot join the pieces of texts")?;
+        let seen = self.evaluate(self.parse(joined)?);
+        let found = seams::found(document, runs, &seen.draft);
+        seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
+        self.known.learn_seams(&found);
+        Ok((draft, found.unclear, seen.verdict))
     }
 }
 

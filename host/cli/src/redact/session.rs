@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use bytes::Bytes;
 use leafgate_chat::redact::copies::KnownCopies;
-use leafgate_chat::redact::seams::{self, SeamRun};
+use leafgate_chat::redact::seams;
 use leafgate_chat::session::{LineBatch, NoLines, batches, pieces, unwrapped, wrapped};
 use leafgate_policy::{Evaluation, Policy, Verdict};
-use leafgate_tree::{Document, Draft, Format, Limits, NodeId};
+use leafgate_tree::{Document, Draft, Format, NodeId};
 use leafgate_vault::Vault;
 
 use super::{EDITS, FileFinding, FindingPlace, RedactJudge, Redacted, findings};
@@ -44,20 +44,20 @@ struct JudgedBatch {
 
 /// Applies a policy to a session.
 pub(super) fn redact(policy: &Policy, file: &[u8]) -> anyhow::Result<Redacted> {
-    let judge = RedactJudge { policy, session: "redact", vault: Vault::new(home::token_keys()?) };
-    let mut known = KnownCopies::default();
+    let (vault, known) = (Vault::new(home::token_keys()?), KnownCopies::default());
+    let mut judge = RedactJudge { policy, session: "redact", vault, format: Format::Generic, known };
     let mut holds = Vec::new();
     let mut all = Vec::new();
     for batch in batches(file) {
         let last = batch.line + file[batch.range.clone()].split_inclusive(|&byte| byte == b'\n').count() - 1;
-        let judged = judge.batch(&batch, file, &mut known, &mut holds);
+        let judged = judge.batch(&batch, file, &mut holds);
         all.push(judged.with_context(|| format!("lines {} to {last} cannot be judged", batch.line))?);
     }
     // What one line shows may stand in an earlier one, where nothing tells what it is.
     let mut redacted = Redacted { holds, ..Redacted::default() };
     let mut stuck = BTreeSet::new();
     for mut judged in all {
-        let copies = known.redact(&mut judged.draft, &[]);
+        let copies = judge.known.redact(&mut judged.draft, &[]);
         let line = |document: &Document, node| judged.line_of(document, file, node);
         let draft = &judged.draft;
         stuck.extend(copies.stuck.iter().map(|&node| line(draft.document(), node)));
@@ -112,69 +112,26 @@ impl JudgedBatch {
 
 impl RedactJudge<'_> {
     fn batch(
-        &self,
+        &mut self,
         batch: &LineBatch,
         file: &[u8],
-        known: &mut KnownCopies,
         holds: &mut Vec<Verdict>,
     ) -> anyhow::Result<JudgedBatch> {
         let lines = &file[batch.range.clone()];
         let (form, document) = match std::str::from_utf8(lines) {
-            _ if batch.is_json => (LineForm::Array, parse(wrapped(lines))?),
-            Ok(text) => (LineForm::Text, parse(serde_json::to_vec(&[text])?.into())?),
-            Err(_) => (LineForm::Raw, Document::raw(Bytes::copy_from_slice(lines))),
+            _ if batch.is_json => (LineForm::Array, self.parse(wrapped(lines))?),
+            Ok(text) => (LineForm::Text, self.parse(serde_json::to_vec(&[text])?.into())?),
+            Err(_) => (LineForm::Raw, Arc::new(Document::raw(Bytes::copy_from_slice(lines)))),
         };
-        let document = Arc::new(document);
-        let (seams, unclear) = match form {
-            LineForm::Array => self.seams(&document, known, holds)?,
-            LineForm::Text | LineForm::Raw => (Draft::new(Arc::clone(&document)), Vec::new()),
+        let runs = match form {
+            LineForm::Array => seams::runs_of(&document, &pieces(&document)),
+            LineForm::Text | LineForm::Raw => Vec::new(),
         };
-        let document = if seams.is_dirty() { Arc::new(parse(seams.render())?) } else { document };
-        let Evaluation { draft, verdict, .. } = self.evaluate(document);
-        if verdict.holds() {
-            holds.push(verdict);
-        }
-        known.learn(&draft);
+        let (seams, unclear, joined) = self.seams(&document, &runs)?;
+        let Evaluation { draft, verdict, .. } = self.evaluate(self.redacted(&seams)?);
+        holds.extend([joined, verdict].into_iter().filter(Verdict::holds));
+        self.known.learn(&draft);
         let (line, range) = (batch.line, batch.range.clone());
         Ok(JudgedBatch { line, range, form, seams, draft, unclear })
     }
-
-    /// Redacts values that begin in one part of a message and end in another.
-    fn seams(
-        &self,
-        document: &Arc<Document>,
-        known: &mut KnownCopies,
-        holds: &mut Vec<Verdict>,
-    ) -> anyhow::Result<(Draft, Vec<NodeId>)> {
-        let runs = seams::runs_of(document, &pieces(document));
-        let judge = |joined| Ok(self.evaluate(Arc::new(parse(joined)?)));
-        let (draft, unclear, verdict) = redact_seams(document, &runs, known, judge)?;
-        if verdict.holds() {
-            holds.push(verdict);
-        }
-        Ok((draft, unclear))
-    }
-}
-
-/// Redacts what a policy finds in joined pieces of texts alone. Returns the pieces where that failed, and the
-/// verdict about the joined texts.
-pub(super) fn redact_seams(
-    document: &Arc<Document>,
-    runs: &[SeamRun],
-    known: &mut KnownCopies,
-    judge: impl FnOnce(Bytes) -> anyhow::Result<Evaluation>,
-) -> anyhow::Result<(Draft, Vec<NodeId>, Verdict)> {
-    let mut draft = Draft::new(Arc::clone(document));
-    if runs.is_empty() {
-        return Ok((draft, Vec::new(), Verdict::Forward));
-    }
-    let seen = judge(seams::joined(document, runs).context("cannot join the pieces of texts")?)?;
-    let found = seams::found(document, runs, &seen.draft);
-    seams::redact(&mut draft, &found).context("cannot redact a value that stands in pieces")?;
-    known.learn_seams(&found);
-    Ok((draft, found.unclear, seen.verdict))
-}
-
-fn parse(lines: Bytes) -> anyhow::Result<Document> {
-    Ok(Document::parse(lines, Format::Generic, &Limits::default())?)
 }

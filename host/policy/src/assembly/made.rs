@@ -1,12 +1,11 @@
-//! A request as a profile makes it, wherever one is judged without a gate: by commands and by tests of
-//! policies.
+//! A request as a profile makes it, in a gate and without one.
 
 use std::sync::Arc;
 
-use leafgate_assemble::{PICKED, Step};
-use leafgate_tree::{Document, Limits, ParseError};
+use leafgate_assemble::{AssembleError, Counted, Files, PICKED, Step, assemble};
+use leafgate_tree::{Document, Format, Limits, ParseError};
 
-use super::{Assembly, NotAssembled};
+use super::Assembly;
 use crate::{Context, Policy};
 
 /// A request that a profile made.
@@ -15,7 +14,7 @@ pub struct MadeRequest {
     /// The profile.
     pub profile: Arc<Assembly>,
     /// The request.
-    pub document: Document,
+    pub document: Arc<Document>,
     /// What making it took.
     pub steps: Vec<Step>,
 }
@@ -31,7 +30,7 @@ pub enum NotMade {
     Unknown(String),
     /// The request picks from a profile, and none is for it.
     #[error(
-        "the member `{PICKED}` picks from a profile, and no profile is for this request; profiles are: {0}"
+        "the member `{PICKED}` picks from a profile, and no profile is for this request: choose one by its base URL (/p/<profile>/v1), or leave the member out; profiles are: {0}"
     )]
     PicksFromNone(String),
     /// The profile cannot make it.
@@ -41,7 +40,17 @@ pub enum NotMade {
         profile: Arc<str>,
         /// What is wrong.
         #[source]
-        error: NotAssembled,
+        error: AssembleError,
+    },
+    /// No profile can make a request of this format.
+    #[error(
+        "profile `{profile}` cannot make this request: profiles make requests of chat completions, Responses, Messages and Gemini, and not of {format}"
+    )]
+    Format {
+        /// The profile.
+        profile: Arc<str>,
+        /// The format.
+        format: Format,
     },
     /// What it made cannot be read.
     #[error("profile `{profile}` made a request that cannot be read: {error}")]
@@ -59,7 +68,9 @@ impl NotMade {
     #[must_use]
     pub fn profile(&self) -> Option<&Arc<str>> {
         match self {
-            NotMade::Refused { profile, .. } | NotMade::Unreadable { profile, .. } => Some(profile),
+            NotMade::Refused { profile, .. }
+            | NotMade::Format { profile, .. }
+            | NotMade::Unreadable { profile, .. } => Some(profile),
             NotMade::NoProfiles | NotMade::Unknown(_) | NotMade::PicksFromNone(_) => None,
         }
     }
@@ -77,24 +88,56 @@ impl Policy {
         document: &Document,
         context: &Context<'_>,
     ) -> Result<Option<MadeRequest>, NotMade> {
-        let ids = || self.assemblies.iter().map(|assembly| &*assembly.id).collect::<Vec<_>>().join(", ");
-        let chosen = match named {
+        let named = match named {
             Some(_) if self.assemblies.is_empty() => return Err(NotMade::NoProfiles),
-            Some(id) => Some(self.assembly(id).ok_or_else(|| NotMade::Unknown(ids()))?),
-            None => self.assembly_for(document, context),
+            Some(id) => Some(self.assembly(id).ok_or_else(|| NotMade::Unknown(self.profile_ids()))?),
+            None => None,
         };
-        let Some(profile) = chosen.cloned() else {
-            let picks = document.member(document.root(), PICKED).is_some();
-            return match picks && !self.assemblies.is_empty() {
-                true => Err(NotMade::PicksFromNone(ids())),
-                false => Ok(None),
-            };
-        };
-        let id = || Arc::clone(&profile.id);
-        let made = profile.assemble(document, &profile.files());
+        let profile = self.profile_for(named, document, context)?;
+        profile.map(|profile| profile.make(document, &profile.files(), None)).transpose()
+    }
+
+    /// Returns the profile that was chosen, or else the first one that is for a request; `None` where none is.
+    ///
+    /// # Errors
+    /// [`NotMade::PicksFromNone`]: what a request picks from a profile must not leave where there is none.
+    pub fn profile_for<'p>(
+        &'p self,
+        chosen: Option<&'p Arc<Assembly>>,
+        document: &Document,
+        context: &Context<'_>,
+    ) -> Result<Option<&'p Arc<Assembly>>, NotMade> {
+        let profile = chosen.or_else(|| self.assembly_for(document, context));
+        let picks = || document.member(document.root(), PICKED).is_some();
+        match profile.is_none() && !self.assemblies.is_empty() && picks() {
+            true => Err(NotMade::PicksFromNone(self.profile_ids())),
+            false => Ok(profile),
+        }
+    }
+
+    fn profile_ids(&self) -> String {
+        self.assemblies.iter().map(|assembly| &*assembly.id).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Assembly {
+    /// Makes a request of one that a client sent, or what is `counted` of one whose cost is asked for.
+    ///
+    /// # Errors
+    /// [`NotMade`]: a gate refuses such a request.
+    pub fn make(
+        self: &Arc<Self>,
+        document: &Document,
+        files: &dyn Files,
+        counted: Option<&Counted>,
+    ) -> Result<MadeRequest, NotMade> {
+        let id = || Arc::clone(&self.id);
+        let format = document.format();
+        let api = format.api().ok_or_else(|| NotMade::Format { profile: id(), format })?;
+        let made = assemble(api, document.source(), &self.profile, files, counted);
         let made = made.map_err(|error| NotMade::Refused { profile: id(), error })?;
-        let document = Document::parse(made.body.into(), document.format(), &Limits::default())
-            .map_err(|error| NotMade::Unreadable { profile: id(), error })?;
-        Ok(Some(MadeRequest { profile, document, steps: made.steps }))
+        let document = Document::parse(made.body.into(), format, &Limits::default());
+        let document = document.map_err(|error| NotMade::Unreadable { profile: id(), error })?;
+        Ok(MadeRequest { profile: Arc::clone(self), document: Arc::new(document), steps: made.steps })
     }
 }

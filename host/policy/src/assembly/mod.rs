@@ -10,9 +10,9 @@ mod made;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use leafgate_assemble::{AssembleError, Assembled, Counted, Files, Profile, assemble, assemble_count};
+use leafgate_assemble::Profile;
 use leafgate_glob::Glob;
-use leafgate_tree::{Document, Format};
+use leafgate_tree::Document;
 
 use crate::request::facts::request_facts;
 use crate::request::{OfRequest, Reach};
@@ -110,40 +110,6 @@ impl Assembly {
     pub fn files(&self) -> FolderFiles {
         FolderFiles::new(&self.root, self.max_file)
     }
-
-    /// Assembles a request.
-    ///
-    /// # Errors
-    /// [`NotAssembled`] for a format that no profile can make, and as [`assemble`].
-    pub fn assemble(&self, document: &Document, files: &dyn Files) -> Result<Assembled, NotAssembled> {
-        let api = document.format().api().ok_or(NotAssembled::Format(document.format()))?;
-        Ok(assemble(api, document.source(), &self.profile, files)?)
-    }
-
-    /// Assembles a request whose cost is asked for.
-    ///
-    /// # Errors
-    /// As [`Assembly::assemble`].
-    pub fn assemble_count(
-        &self,
-        document: &Document,
-        files: &dyn Files,
-        counted: &Counted,
-    ) -> Result<Assembled, NotAssembled> {
-        let api = document.format().api().ok_or(NotAssembled::Format(document.format()))?;
-        Ok(assemble_count(api, document.source(), &self.profile, files, counted)?)
-    }
-}
-
-/// Why a request is not assembled.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAssembled {
-    /// No profile can make a request of this format.
-    #[error("profiles make requests of chat completions, Responses, Messages and Gemini, and not of {}", .0.name())]
-    Format(Format),
-    /// What is wrong with the request or its files.
-    #[error(transparent)]
-    Assemble(#[from] AssembleError),
 }
 
 impl Policy {

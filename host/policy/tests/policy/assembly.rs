@@ -70,8 +70,8 @@ fn a_table_becomes_a_profile_that_makes_requests() {
     let policy = load(&folder).unwrap();
     let document = asks("vault/any");
     let assembly = policy.assembly_for(&document, &Context::default()).unwrap();
-    let made = assembly.assemble(&document, &assembly.files()).unwrap();
-    snapshot!(String::from_utf8(made.body).unwrap());
+    let made = assembly.make(&document, &assembly.files(), None).unwrap();
+    snapshot!(String::from_utf8(made.document.source().to_vec()).unwrap());
     assert!(policy.assembly_for(&asks("other"), &Context::default()).is_none());
     assert!(assembly.replay_stream && assembly.downgrade.images);
 }

@@ -76,8 +76,8 @@ fn the_vault_policy_makes_requests_of_notes_a_picture_and_a_map() {
     let request =
         document(&json!({ "model": "vault/any", "messages": [{ "role": "user", "content": "When?" }] }));
     let assembly = policy.assembly_for(&request, &Default::default()).unwrap();
-    let made = assembly.assemble(&request, &assembly.files()).unwrap();
-    let made: serde_json::Value = serde_json::from_slice(&made.body).unwrap();
+    let made = assembly.make(&request, &assembly.files(), None).unwrap();
+    let made: serde_json::Value = serde_json::from_slice(made.document.source()).unwrap();
     let messages = made["messages"].as_array().unwrap();
     assert!(messages[0]["content"].as_str().unwrap().starts_with("Answer from the notes."));
     assert!(messages[1]["content"].as_str().unwrap().starts_with("Context from notes/garden.md:"));

@@ -27,7 +27,6 @@ use put_in::PutIn;
 pub use release::MarkedSpan;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,7 +43,8 @@ use crate::scan::is_bare_scalar;
 use crate::text::LeafText;
 
 /// A request and its edits.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
+#[debug("Draft({document:?}, {} edits)", journal.done.len())]
 pub struct Draft {
     document: Arc<Document>,
     leaves: BTreeMap<NodeId, Arc<LeafState>>,
@@ -466,17 +466,6 @@ impl Draft {
     /// Bytes of the present text of a leaf that somebody touched.
     pub(crate) fn changed_length(&self, node: NodeId) -> usize {
         self.leaves.get(&node).map_or(0, |state| state.pieces().len())
-    }
-}
-
-impl fmt::Debug for Draft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Draft")
-            .field("document", &self.document)
-            .field("changed", &self.touched().count())
-            .field("deleted", &self.deleted.len())
-            .field("edits", &self.journal.done.len())
-            .finish()
     }
 }
 

@@ -6,7 +6,6 @@
 //! What stands already is edited as the leaf that it is. Anything else leaves as a whole, and its new value stands behind the last
 //! member that is kept.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -23,12 +22,13 @@ use crate::section::{NodeType, Section, SectionId};
 use crate::text::LeafText;
 
 /// A member that was put into the body.
-#[derive(Clone)]
+#[derive(Clone, derive_more::Debug)]
 pub struct PutOption {
     /// The received object that it stands in.
     pub(crate) parent: NodeId,
     /// The keys on the way to it.
     key: Arc<str>,
+    #[debug("{} bytes of text", json.len())]
     json: Arc<str>,
     /// Who put it in.
     pub author: Author,
@@ -68,13 +68,6 @@ impl PutOption {
     /// Bytes of memory, about.
     pub(super) fn memory(&self) -> usize {
         size_of::<PutOption>() + self.key.len() + self.json.len()
-    }
-}
-
-impl fmt::Debug for PutOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct("PutOption");
-        fields.field("key", &self.key).field("json", &self.json()).field("author", &self.author).finish()
     }
 }
 

@@ -110,7 +110,7 @@ impl Draft {
     pub fn rewrite_inserted(&mut self, place: usize, text: &str) -> Result<Version, EditError> {
         let standing = self.inserted().nth(place);
         let old = standing.filter(|old| old.author.is_person()).ok_or(EditError::NotALeaf)?;
-        let place = (old.before, old.role, old.spelling);
+        let place = (old.before, old.role, old.spelling.clone());
         let new = Inserted::new(self.put_in.len(), place, text, &old.author);
         let (node, author) = (new.before, new.author.clone());
         let gone = Switch::forward(Switched::PutIn(old.number)).inverse();

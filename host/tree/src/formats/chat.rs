@@ -3,10 +3,7 @@
 
 use leafgate_api::Api;
 
-use super::{
-    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
-    stream_member,
-};
+use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, shape};
 use crate::kinds::{LeafKind, Role, ValueType};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{
@@ -24,27 +21,13 @@ pub(super) static FORMAT: Spec = Spec {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == JsonKind::Object,
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
-    prompt_keys: &[],
-    rules: Rules {
-        roles: ROLES,
-        part_kind: Some(content_kind),
-        empty_text: true,
-        user_first: false,
-        calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
-    },
+    rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..USUAL.rules },
     pairing: |body, section| id_member(body, section, &["tool_call_id", "id"]),
-    continues_stored: |_| false,
     chosen_tools: |body| at_pointers(body, &["/tool_choice/function/name", "/tool_choice/custom/name"]),
     // The two last ones are what tools were called before.
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
-    wrapper: |_| None,
-    message: openai_message,
+    ..USUAL
 };
 
 const ROLES: &[(&str, Role)] = &[

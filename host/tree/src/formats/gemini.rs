@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use leafgate_api::{Api, gemini};
 
-use super::{Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec};
+use super::{Likeness, Rules, Spec, USUAL};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
@@ -39,7 +39,6 @@ pub(super) static FORMAT: Spec = Spec {
             false => Likeness::None,
         }
     },
-    reads: |root| root == JsonKind::Object,
     project: |projector| {
         let root = projector.body.root();
         projector.mark(root, LeafKind::RequestOption, Access::Open);
@@ -55,14 +54,12 @@ pub(super) static FORMAT: Spec = Spec {
     // The path says it, never the body.
     streams: |_| false,
     content_key: "parts",
-    prompt_keys: &[],
     rules: Rules {
         roles: ROLES,
-        part_kind: None,
         empty_text: false,
         user_first: true,
-        calls_need_tools: false,
         assistant_last: "the last turn must be the user's or a function's",
+        ..USUAL.rules
     },
     pairing: |body, section| {
         let said = body.children(section.node).find(|&member| {
@@ -72,7 +69,6 @@ pub(super) static FORMAT: Spec = Spec {
             |key| body.member(said, key).filter(|&member| body.scalar(member) == Some(ValueType::Text));
         text("id").or_else(|| text("name"))
     },
-    continues_stored: |_| false,
     chosen_tools: |body| {
         let requests = [Some(body.root()), wrapped(body)].into_iter().flatten();
         let allowed = requests.filter_map(|request| {
@@ -84,12 +80,9 @@ pub(super) static FORMAT: Spec = Spec {
     },
     tool_options: &["tools", "toolConfig", "tool_config"],
     wrapper: wrapped,
-    message: |role| match role {
-        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","parts":[{"text":""#, r#""}]}"#)),
-        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"model","parts":[{"text":""#, r#""}]}"#)),
-        Role::System => Err(SYSTEM_BESIDE),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    message: [r#"{"role":""#, r#"","parts":[{"text":""#, r#""}]}"#],
+    system_beside: true,
+    ..USUAL
 };
 
 /// What `countTokens` and Code Assist hold a whole request under.

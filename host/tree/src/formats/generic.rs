@@ -3,7 +3,7 @@
 //! Request bodies of other model APIs pass here too, so what all of them call an id, a role, a type or a signature keeps its
 //! protection. What a tool was called with, and documents inside strings, are data: there no key means anything.
 
-use super::{Likeness, Spec, UNSENT};
+use super::{Likeness, Spec, USUAL};
 use crate::kinds::{LeafKind, SectionKind};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, option_section, table};
@@ -17,7 +17,7 @@ pub(super) static FORMAT: Spec = Spec {
     project,
     prompt_keys: &["prompt", "suffix", "input", "inputs", "query"],
     tool_options: &["tools", "tool_choice"],
-    ..UNSENT
+    ..USUAL
 };
 
 /// Any object of a body that no other projection maps.

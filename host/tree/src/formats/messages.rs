@@ -6,10 +6,7 @@
 
 use leafgate_api::Api;
 
-use super::{
-    Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, SYSTEM_BESIDE, Spec, at_pointers, id_member,
-    model_member, shape, stream_member,
-};
+use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, shape};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
@@ -49,12 +46,7 @@ pub(super) static FORMAT: Spec = Spec {
         Some(_) => Likeness::Plausible,
         None => Likeness::None,
     },
-    reads: |root| root == JsonKind::Object,
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
-    prompt_keys: &[],
     rules: Rules {
         roles: ROLES,
         part_kind: Some(content_kind),
@@ -64,17 +56,11 @@ pub(super) static FORMAT: Spec = Spec {
         assistant_last: "the last message must not have the role `assistant`",
     },
     pairing: |body, section| id_member(body, section, &["tool_use_id", "id"]),
-    continues_stored: |_| false,
     chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
     // A server of tools offers them by itself.
     tool_options: &["tools", "tool_choice", "mcp_servers"],
-    wrapper: |_| None,
-    message: |role| match role {
-        Role::User => Ok(MessageSpelling::new(r#"{"role":"user","content":""#, r#""}"#)),
-        Role::Assistant => Ok(MessageSpelling::new(r#"{"role":"assistant","content":""#, r#""}"#)),
-        Role::System => Err(SYSTEM_BESIDE),
-        Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-    },
+    system_beside: true,
+    ..USUAL
 };
 
 fn is_certain(body: &Index, root: NodeId, messages: NodeId) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! A format says which parts of a body are sections, what each leaf is and who may change it, how a body is told from others, what its
 //! API demands of an edited request, and how a message is put in. Whatever the rest of the crate needs to know of a format is a field
-//! of [`Spec`], so that the compiler asks a new format that is sent for every answer. No other file names one.
+//! of [`Spec`]. No other file names one.
 //!
 //! Two formats may read one body alike, as a chat of plain texts: then they need not be told apart.
 
@@ -96,8 +96,10 @@ pub(crate) struct Spec {
     pub(crate) tool_options: &'static [&'static str],
     /// Finds the member that holds the whole request; `None` where that is the body itself.
     pub(crate) wrapper: fn(&Index) -> Option<NodeId>,
-    /// Says how a message of text is spelled that is put in, or why none can be.
-    pub(crate) message: fn(Role) -> Result<MessageSpelling, &'static str>,
+    /// The JSON of a message of text that is put in: before its role, between that and the text, and behind.
+    pub(crate) message: [&'static str; 3],
+    /// Whether system text stands beside the messages only.
+    pub(crate) system_beside: bool,
 }
 
 /// How much a body looks like one of a format.
@@ -129,8 +131,8 @@ pub(crate) struct Rules {
     pub(crate) assistant_last: &'static str,
 }
 
-/// What a body is of a format that nobody is sent: nothing is paired, deleted or put in. A format that is sent answers for itself.
-const UNSENT: Spec = Spec {
+/// What most formats say. Nothing of it is named, paired, deleted or put in: a format that is sent says how that is done.
+const USUAL: Spec = Spec {
     api: None,
     name: "",
     aliases: &[],
@@ -147,35 +149,42 @@ const UNSENT: Spec = Spec {
         empty_text: true,
         user_first: false,
         calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
+        // The model would go on from its own answer.
+        assistant_last: "what the user said last was deleted, so the model would answer itself",
     },
     pairing: |_, _| None,
     continues_stored: |_| false,
     chosen_tools: |_| Vec::new(),
     tool_options: &[],
     wrapper: |_| None,
-    message: |_| Err("this format has no messages that are sent"),
+    message: [r#"{"role":""#, r#"","content":""#, r#""}"#],
+    system_beside: false,
 };
 
-/// The JSON around the text of a message that is put in.
-#[derive(Clone, Copy, Debug)]
+/// How a message of text is spelled that is put in: its JSON up to the text, and behind.
+#[derive(Clone)]
 pub(crate) struct MessageSpelling {
-    pub(crate) before: &'static str,
+    pub(crate) before: String,
     pub(crate) after: &'static str,
 }
 
-impl MessageSpelling {
-    const fn new(before: &'static str, after: &'static str) -> Self {
-        MessageSpelling { before, after }
+impl Spec {
+    /// Says how a message of text is spelled that is put in, or why none can be.
+    pub(crate) fn message(&self, role: Role) -> Result<MessageSpelling, &'static str> {
+        let spelled = self.rules.roles.iter().find(|(_, of)| *of == role);
+        let [start, middle, after] = self.message;
+        match (role, spelled) {
+            _ if self.rules.roles.is_empty() => Err("this format has no messages that are sent"),
+            (Role::System, _) if self.system_beside => {
+                Err("the API takes system text beside the messages only")
+            }
+            (Role::System | Role::User | Role::Assistant, Some((word, _))) => {
+                Ok(MessageSpelling { before: format!("{start}{word}{middle}"), after })
+            }
+            _ => Err("results belong to calls, and other roles are unknown"),
+        }
     }
 }
-
-/// Said of roles that no message can be put in for.
-const NO_SUCH_ROLE: &str = "results belong to calls, and other roles are unknown";
-/// Said of APIs that have their system text elsewhere.
-const SYSTEM_BESIDE: &str = "the API takes system text beside the messages only";
-/// Said where an answer of the model would be the last message, by APIs that would go on from it.
-const ANSWERS_ITSELF: &str = "what the user said last was deleted, so the model would answer itself";
 
 impl Format {
     /// The word for it in rule files, CEL and the plugin contract.
@@ -256,17 +265,6 @@ fn id_member(body: &Index, section: &Section, keys: &[&str]) -> Option<NodeId> {
     members.find(|&member| body.content_text(member) == id)
 }
 
-/// A message of text as OpenAI's APIs take it.
-fn openai_message(role: Role) -> Result<MessageSpelling, &'static str> {
-    let before = match role {
-        Role::System => r#"{"role":"system","content":""#,
-        Role::User => r#"{"role":"user","content":""#,
-        Role::Assistant => r#"{"role":"assistant","content":""#,
-        Role::Tool | Role::Other => return Err(NO_SUCH_ROLE),
-    };
-    Ok(MessageSpelling::new(before, r#""}"#))
-}
-
 /// The leaves at these pointers.
 fn at_pointers(body: &Index, pointers: &[&str]) -> Vec<NodeId> {
     pointers.iter().filter_map(|pointer| body.resolve(pointer).ok()).collect()
@@ -293,7 +291,7 @@ mod tests {
         for (format, role) in
             Format::ALL.iter().flat_map(|format| Role::ALL.iter().map(move |role| (format, role)))
         {
-            match (format.spec().message)(*role) {
+            match format.spec().message(*role) {
                 Ok(spelling) => {
                     let message = format!("{}x{}", spelling.before, spelling.after);
                     assert!(

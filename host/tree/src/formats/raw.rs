@@ -2,7 +2,7 @@
 //!
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
-use super::{Likeness, MessageSpelling, NO_SUCH_ROLE, Rules, Spec, UNSENT, id_member, shape};
+use super::{Likeness, Rules, Spec, USUAL, id_member, shape};
 use crate::kinds::{ContentKind, LeafKind, Role};
 use crate::node::{JsonKind, NodeId};
 use crate::project::{Access, MemberTable, Projector, message_kind, table};
@@ -26,18 +26,10 @@ pub(super) static FORMAT: Spec = Spec {
     },
     reads: |root| matches!(root, JsonKind::Object | JsonKind::Array),
     project,
-    rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..UNSENT.rules },
+    rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..USUAL.rules },
     pairing: |body, section| id_member(body, section, &["toolCallId", "id"]),
-    message: |role| {
-        const AFTER: &str = r#""}]}"#;
-        match role {
-            Role::System => Ok(MessageSpelling::new(r#"{"role":0,"content":[{"type":1,"text":""#, AFTER)),
-            Role::User => Ok(MessageSpelling::new(r#"{"role":1,"content":[{"type":1,"text":""#, AFTER)),
-            Role::Assistant => Ok(MessageSpelling::new(r#"{"role":2,"content":[{"type":1,"text":""#, AFTER)),
-            Role::Tool | Role::Other => Err(NO_SUCH_ROLE),
-        }
-    },
-    ..UNSENT
+    message: [r#"{"role":"#, r#","content":[{"type":1,"text":""#, r#""}]}"#],
+    ..USUAL
 };
 
 const ROLES: &[(&str, Role)] =

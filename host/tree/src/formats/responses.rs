@@ -9,10 +9,7 @@ use std::sync::Arc;
 
 use leafgate_api::{Api, responses};
 
-use super::{
-    ANSWERS_ITSELF, Likeness, Rules, Spec, at_pointers, id_member, model_member, openai_message, shape,
-    stream_member,
-};
+use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, model_member, shape};
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
@@ -62,26 +59,13 @@ pub(super) static FORMAT: Spec = Spec {
             false => Likeness::None,
         }
     },
-    reads: |root| root == JsonKind::Object,
     project,
-    model: model_member,
-    streams: stream_member,
-    content_key: "content",
-    prompt_keys: &[],
-    rules: Rules {
-        roles: ROLES,
-        part_kind: Some(content_kind),
-        empty_text: true,
-        user_first: false,
-        calls_need_tools: false,
-        assistant_last: ANSWERS_ITSELF,
-    },
+    rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..USUAL.rules },
     pairing: |body, section| id_member(body, section, &["call_id", "id"]),
     continues_stored: |body| body.member(body.root(), "previous_response_id").is_some(),
     chosen_tools: |body| at_pointers(body, &["/tool_choice/name"]),
     tool_options: &["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
-    wrapper: |_| None,
-    message: openai_message,
+    ..USUAL
 };
 
 const ROLES: &[(&str, Role)] = &[

@@ -3,10 +3,10 @@
 //! Nothing of it is sent, so nothing is paired and nothing deleted; every text is a leaf, in each of the places where an export
 //! repeats it. Markdown parts have no `kind` there.
 
-use super::{Likeness, Spec, UNSENT, shape};
+use super::{Likeness, Spec, USUAL, shape};
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, MemberTable, Projector, option_section, table};
+use crate::project::{Access, MemberRow, MemberTable, Projector, option_section, table};
 use crate::section::{NodeType, Section, SectionId};
 
 /// The format that this file describes.
@@ -18,7 +18,7 @@ pub(super) static FORMAT: Spec = Spec {
         None => Likeness::None,
     },
     project,
-    ..UNSENT
+    ..USUAL
 };
 
 /// Any object of a VS Code chat export.
@@ -184,7 +184,7 @@ fn names(projector: &mut Projector<'_>, node: NodeId) {
     let body = projector.body;
     match body.kind(node) {
         JsonKind::Object => projector.members(node, &OBJECT, |this, member, key, row| {
-            if row.is_some_and(|row| row.mark.is_some_and(|(_, access)| access != Access::Open)) {
+            if matches!(row, Some(MemberRow::Leaves(_, access)) if access != Access::Open) {
                 return;
             }
             names(this, member);

@@ -27,24 +27,17 @@ leafgate_words::words! {
     pub fn name = 0;
 }
 
-/// What a format says about the members of one kind of object. A table without reasons, or with a key twice, does not compile.
-pub(crate) struct MemberTable(&'static [MemberRow]);
+/// What a format says about the members of one kind of object, by their keys. A row without a reason, or a key that stands twice, does
+/// not compile.
+pub(crate) struct MemberTable(pub(crate) fn(&str) -> Option<MemberRow>);
 
-/// One row: what the members under some keys are, who may change them, why, and what they hold in turn.
-pub(crate) struct MemberRow {
-    pub(crate) keys: &'static [&'static str],
-    /// What the whole subtree is; `None` where that of its parent stays.
-    pub(crate) mark: Option<(LeafKind, Access)>,
-    pub(crate) reason: &'static str,
-    pub(crate) inside: RowInside,
-}
-
-/// What else a table says of a member.
-pub(crate) enum RowInside {
-    /// Nothing.
-    Plain,
+/// What a table says of a member.
+#[derive(Clone, Copy)]
+pub(crate) enum MemberRow {
+    /// What all of it is, and who may change it.
+    Leaves(LeafKind, Access),
     /// It is an object with a table of its own.
-    Members(&'static MemberTable),
+    Object(&'static MemberTable),
     /// It is a JSON Schema.
     Schema,
 }
@@ -52,119 +45,34 @@ pub(crate) enum RowInside {
 /// A table of rows. Each has keys, then a kind, an access and a reason; or in their place what the member is: `in` the name of a table, or
 /// `schema`.
 macro_rules! table {
-    (@row [$($key:literal),+] in $table:ident) => {
-        $crate::project::table!(@row [$($key),+] None, "an object", Members(&$table))
+    (@row in $table:ident) => { $crate::project::MemberRow::Object(&$table) };
+    (@row schema) => { $crate::project::MemberRow::Schema };
+    (@row $kind:ident $access:ident $reason:literal) => {
+        $crate::project::MemberRow::Leaves($crate::kinds::LeafKind::$kind, $crate::project::Access::$access)
     };
-    (@row [$($key:literal),+] schema) => {
-        $crate::project::table!(@row [$($key),+] None, "a JSON Schema", Schema)
-    };
-    (@row [$($key:literal),+] $kind:ident $access:ident $reason:literal) => {
-        $crate::project::table!(@row [$($key),+]
-            Some(($crate::kinds::LeafKind::$kind, $crate::project::Access::$access)), $reason, Plain)
-    };
-    (@row [$($key:literal),+] $mark:expr, $reason:literal, $inside:ident $(($table:expr))?) => {
-        $crate::project::MemberRow {
-            keys: &[$($key),+],
-            mark: $mark,
-            reason: $reason,
-            inside: $crate::project::RowInside::$inside $(($table))?,
+    ($($($key:literal)|+ $what:ident $($more:ident $($reason:literal)?)?;)+) => {{
+        #[deny(unreachable_patterns, reason = "a key stands twice")]
+        fn row(key: &str) -> Option<$crate::project::MemberRow> {
+            Some(match key {
+                $($($key)|+ => $crate::project::table!(@row $what $($more $($reason)?)?),)+
+                _ => return None,
+            })
         }
-    };
-    ($($($key:literal)|+ $what:ident $($more:ident $($reason:literal)?)?;)+) => {
-        $crate::project::MemberTable::new(&[
-            $($crate::project::table!(@row [$($key),+] $what $($more $($reason)?)?),)+
-        ])
-    };
+        $crate::project::MemberTable(row)
+    }};
 }
 pub(crate) use table;
 
-impl MemberTable {
-    /// Checks the rows while the crate is compiled.
-    pub(crate) const fn new(rows: &'static [MemberRow]) -> Self {
-        let mut at = 0;
-        while at < rows.len() {
-            assert!(!rows[at].reason.is_empty(), "a row without a reason");
-            let mut key = 0;
-            while key < rows[at].keys.len() {
-                let mut before = 0;
-                while before < at {
-                    assert!(!rows[before].has(rows[at].keys[key]), "a key stands twice");
-                    before += 1;
-                }
-                key += 1;
-            }
-            at += 1;
-        }
-        MemberTable(rows)
-    }
-
-    /// Returns the row for a member.
-    pub(crate) fn row(&self, key: &str) -> Option<&'static MemberRow> {
-        self.0.iter().find(|row| row.keys.contains(&key))
-    }
-}
-
-impl MemberRow {
-    const fn has(&self, key: &str) -> bool {
-        let mut at = 0;
-        while at < self.keys.len() {
-            if same(self.keys[at].as_bytes(), key.as_bytes()) {
-                return true;
-            }
-            at += 1;
-        }
-        false
-    }
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
-}
-
 /// The media types that a data URL of such a file may name. Anything else there, a parameter too,
 /// would be a place in which a value passes unseen.
-const MEDIA_TYPES: &[&str] = &[
-    "image/png",
-    "image/jpeg",
-    "image/jpg",
-    "image/gif",
-    "image/webp",
-    "image/bmp",
-    "image/heic",
-    "image/heif",
-    "video/mp4",
-    "video/quicktime",
-    "audio/mp4",
-    "audio/m4a",
-    "audio/x-m4a",
-    "audio/wav",
-    "audio/wave",
-    "audio/x-wav",
-    "audio/mpeg",
-    "audio/mp3",
-    "audio/ogg",
-    "audio/flac",
-    "audio/x-flac",
-    "audio/webm",
-    "video/webm",
-    "application/pdf",
-    "application/zip",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    "application/octet-stream",
-];
+const MEDIA_TYPES: &str = include_str!("media-types.txt");
 
 /// Returns what the file is that a text spells in base64, bare or in a data URL of a known media type,
 /// and nothing else; `None` where it is no file or one of text.
 pub(crate) fn file(text: &str) -> Option<FileKind> {
     let payload = match text.strip_prefix("data:") {
         Some(url) => match url.split_once(";base64,") {
-            Some((media_type, payload)) if MEDIA_TYPES.contains(&media_type) => payload,
+            Some((media_type, payload)) if MEDIA_TYPES.lines().any(|known| known == media_type) => payload,
             _ => return None,
         },
         None => text,

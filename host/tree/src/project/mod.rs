@@ -12,7 +12,7 @@ mod schema;
 mod tools;
 
 pub use access::Access;
-pub(crate) use access::{MemberRow, MemberTable, RowInside, table};
+pub(crate) use access::{MemberRow, MemberTable, table};
 pub(crate) use calls::CallsById;
 pub(crate) use options::{BODY, MESSAGE, content_kind};
 pub(crate) use tools::TOOL_CALL;
@@ -135,12 +135,12 @@ impl<'i> Projector<'i> {
         &mut self,
         object: NodeId,
         table: &'static MemberTable,
-        mut visit: impl FnMut(&mut Self, NodeId, &str, Option<&MemberRow>),
+        mut visit: impl FnMut(&mut Self, NodeId, &str, Option<MemberRow>),
     ) {
         let body = self.body;
         for member in body.children(object) {
             let key = body.key_text(body.node(member));
-            let row = table.row(&key);
+            let row = table.0(&key);
             if let Some(row) = row {
                 self.member(member, &key, row);
             }
@@ -153,22 +153,20 @@ impl<'i> Projector<'i> {
         self.members(object, table, |_, _, _, _| {});
     }
 
-    fn member(&mut self, member: NodeId, key: &str, row: &MemberRow) {
-        if let Some((kind, access)) = row.mark {
-            let is_object = self.body.node(member).kind == JsonKind::Object;
-            let access = match access {
-                Access::Opaque => self.access_of_file(member),
-                // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
-                Access::Protected if matches!(key, "role" | "type") && is_object => Access::Open,
-                access => access,
-            };
-            self.mark(member, kind, access);
-        }
-        match row.inside {
-            RowInside::Plain => {}
-            RowInside::Members(table) => self.object(member, table),
-            RowInside::Schema => self.schema(member),
-        }
+    fn member(&mut self, member: NodeId, key: &str, row: MemberRow) {
+        let (kind, access) = match row {
+            MemberRow::Leaves(kind, access) => (kind, access),
+            MemberRow::Object(table) => return self.object(member, table),
+            MemberRow::Schema => return self.schema(member),
+        };
+        let is_object = self.body.node(member).kind == JsonKind::Object;
+        let access = match access {
+            Access::Opaque => self.access_of_file(member),
+            // An object says nothing about who speaks or what something is: the API refuses it, or it is content.
+            Access::Protected if matches!(key, "role" | "type") && is_object => Access::Open,
+            access => access,
+        };
+        self.mark(member, kind, access);
     }
 
     /// Says who may change a leaf at a place for media: nobody, where it really holds media. A place

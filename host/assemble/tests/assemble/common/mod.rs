@@ -84,7 +84,7 @@ pub(crate) fn bare() -> Profile {
 }
 
 pub(crate) fn run(api: Api, body: &str, profile: &Profile) -> Assembled {
-    assemble(api, body.as_bytes(), profile, &Memory::usual()).unwrap()
+    assemble(api, body.as_bytes(), profile, &Memory::usual(), None).unwrap()
 }
 
 pub(crate) fn text(assembled: &Assembled) -> String {
