@@ -15,7 +15,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use leafgate_answer::{AnswerWriter as _, Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_answer::{Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
 use leafgate_tokenize::estimate;
 use leafgate_tree::Document;
 use serde::Deserialize;
@@ -97,7 +97,7 @@ impl Echo<'_> {
     /// Returns what a model would answer of an API; `id` names the answer.
     pub(crate) fn spoken(&self, api: AnswerApi, id: &str) -> Echoed {
         if !self.streams {
-            return Echoed::Json(api.write(&reply(self.text, true), &self.head(id)));
+            return Echoed::Json(write_answer(api, &reply(self.text, true), &self.head(id)));
         }
         let mut live = LiveAnswer::new(api, self.head(id), self.usage);
         let mut events: Vec<_> = fragments(self.text).flat_map(|text| live.say(text)).collect();
@@ -111,7 +111,7 @@ impl Echo<'_> {
         let mut texts = fragments(self.text).chain(self.text.is_empty().then_some("")).peekable();
         std::iter::from_fn(|| {
             let text = texts.next()?;
-            Some(api.write(&reply(text, texts.peek().is_none()), &head))
+            Some(write_answer(api, &reply(text, texts.peek().is_none()), &head))
         })
         .collect()
     }
