@@ -42,7 +42,7 @@ impl Shared {
         if footnote.is_none() && !replays {
             return Ok(answer);
         }
-        let api = conversation.answers();
+        let api = conversation.answers;
         let most = self.limits.answer;
         let made = async move { remade(answer, api, came, wanted, footnote, most).await };
         if wanted == AnswerForm::Whole || is_begun {

@@ -119,7 +119,7 @@ impl Ruling {
         // What passes event by event must be what it was taken for.
         of.whole |= api.is_by_shape();
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
-        let (answers, sealed) = (conversation.answers(), conversation.seals(request));
+        let (answers, sealed) = (conversation.answers, (conversation.seals)(request));
         let several = asks_for_several(request);
         let (subject, assembly) = (Arc::new(subject), assembly.cloned());
         Ok(Some(Arc::new(Ruling { subject, assembly, of, answers, offered, sealed, several })))

@@ -2,12 +2,12 @@
 //! answers and in streams alike, whether it serves Gemini or Code Assist.
 
 use http::StatusCode;
+use leafgate_answer::StreamEvent;
 use serde_json::json;
 
 use super::{is_googles, is_internal, resource};
 use crate::apis::Endpoint;
 use crate::apis::dialect::ApiDialect;
-use crate::sse;
 
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
@@ -30,7 +30,7 @@ pub(in crate::apis) static GEMINI: ApiDialect = ApiDialect {
             }],
         }})
     },
-    end_stream: |error, _, stream| sse::event(stream, None, &json!({ "error": error["error"] })),
+    end_stream: |error, _| vec![StreamEvent::plain(json!({ "error": error["error"] }))],
     // An answer of no candidates: Google's clients take a comment for a piece of JSON.
     keepalive: b"data: {\"candidates\": []}\n\n",
 };
