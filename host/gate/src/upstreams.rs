@@ -11,8 +11,8 @@ use leafgate_admin::UpstreamStatus;
 use leafgate_policy::Policy;
 use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
-use crate::config::{FirstUpstream, GateLimits, NamedUpstream, OnUnread, UpstreamConfig};
-use crate::path::{PathPattern, with_path};
+use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
+use crate::path::with_path;
 use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
 use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
@@ -20,42 +20,32 @@ use crate::upstream::Upstream;
 use leafgate_http::refusal::{Code, Refusal};
 
 /// An upstream and how clients reach it.
+#[derive(derive_more::Deref)]
 pub(crate) struct Lane {
     /// `None` for one that no path names.
     name: Option<UpstreamName>,
     /// Its URL, as digests and status name it.
     pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
-    /// Whose endpoints it has.
-    pub(crate) kind: UpstreamKind,
-    /// The API that it speaks, where requests of others are adapted to it.
-    pub(crate) speaks: Option<leafgate_api::Api>,
-    /// Whether values are put back into its answers.
-    pub(crate) restore: bool,
-    raw: Vec<PathPattern>,
-    /// What becomes of requests with files that cannot be looked into.
-    pub(crate) on_unread: OnUnread,
     /// Its own policy, where it has one.
     own: Option<ServingPolicy>,
+    /// What else is its own.
+    #[deref]
+    config: UpstreamConfig,
 }
 
 impl Lane {
     pub(crate) fn new(
         name: Option<UpstreamName>,
-        config: UpstreamConfig,
+        mut config: UpstreamConfig,
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
-        let UpstreamConfig { target, kind, speaks, reach, restore, raw, on_unread, policy } = config;
         Ok(Lane {
             name,
-            address: target.to_string().into(),
-            upstream: Upstream::new(target, &reach, limits)?,
-            kind,
-            speaks,
-            restore,
-            raw,
-            on_unread,
-            own: policy.map(|own| ServingPolicy::new(own.source, own.policy)),
+            address: config.target.to_string().into(),
+            upstream: Upstream::new(config.target.clone(), &config.reach, limits)?,
+            own: config.policy.take().map(|own| ServingPolicy::new(own.source, own.policy)),
+            config,
         })
     }
 
@@ -180,8 +170,7 @@ mod tests {
 
     fn chosen(uri: &str) -> Result<(Option<String>, String), String> {
         let mut parts = Request::get(uri).body(()).unwrap().into_parts().0;
-        let (lane, prefix) =
-            upstreams().choose(&mut parts).map_err(|refusal| refusal.message().to_owned())?;
+        let (lane, prefix) = upstreams().choose(&mut parts).map_err(|refusal| refusal.message.to_owned())?;
         assert_eq!(prefix, lane.prefix());
         Ok((lane.name().map(str::to_owned), parts.uri.to_string()))
     }
