@@ -144,14 +144,14 @@ impl RequestProgress {
                 }
             }
             RequestEvent::Refused(refusal) => {
-                let code = refusal.code();
+                let code = refusal.code;
                 // A request is refused once.
                 let _ = self.refused.set(code);
                 if let Some(recording) = lock(&self.recording).take() {
                     recording.refused(code.as_str());
                 }
-                if let Some(cause) = refusal.operator_message() {
-                    tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
+                if let Some(cause) = &refusal.operator_message {
+                    tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message);
                 }
             }
             // What it was judged by is kept with the time that it took.

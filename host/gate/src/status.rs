@@ -76,7 +76,7 @@ impl Counters {
                 counted.rules_ran(tally);
             }
             RequestEvent::AnswerIs(outcome, _) => counted.answer_is(outcome),
-            RequestEvent::Refused(refusal) => counted.refused(refusal.code()),
+            RequestEvent::Refused(refusal) => counted.refused(refusal.code),
             RequestEvent::Received(_) => {}
         }
     }

@@ -76,7 +76,7 @@ fn framed(events: &[StreamEvent]) -> Bytes {
 
 /// Returns what the model would answer if it said the message of a refusal, where that is wanted.
 fn spoken(refusal: &Refusal, api: Api) -> Option<Echoed> {
-    echo::say(api, refusal.manner()?, refusal.message())
+    echo::say(api, refusal.manner.as_ref()?, &refusal.message)
 }
 
 /// Returns what ends a stream of this API that was begun: the message of a refusal as the model's words, or an error.
@@ -93,7 +93,7 @@ pub(crate) fn refused(refusal: Refusal, api: Api) -> Response<Content> {
         return spoken.into_response();
     }
     let mut response = Response::new(content::full(ErrorBody::of(&refusal, api).json()));
-    *response.status_mut() = refusal.status();
+    *response.status_mut() = refusal.status;
     *response.headers_mut() = refusal.headers();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -35,10 +35,10 @@ pub(super) static OPENAI: ApiDialect = ApiDialect {
     provider: "openai",
     error: |refusal| {
         json!({ "error": {
-            "message": refusal.message(),
-            "type": if refusal.status().is_server_error() { "server_error" } else { "invalid_request_error" },
+            "message": refusal.message,
+            "type": if refusal.status.is_server_error() { "server_error" } else { "invalid_request_error" },
             "param": null,
-            "code": refusal.code().as_str(),
+            "code": refusal.code.as_str(),
         }})
     },
     end_stream: |error, _| vec![StreamEvent::plain(json!({ "error": error["error"] }))],

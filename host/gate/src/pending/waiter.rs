@@ -76,7 +76,7 @@ impl Dismissed {
             _ => Code::Cancelled,
         };
         let manner = manner.filter(|_| code == Code::Cancelled);
-        Refusal::new(StatusCode::BAD_REQUEST, code, self.message()).in_manner(manner)
+        Refusal { manner, ..Refusal::new(StatusCode::BAD_REQUEST, code, self.message()) }
     }
 
     /// Says who held the request, for which rules, and what became of it.

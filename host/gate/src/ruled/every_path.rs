@@ -189,7 +189,7 @@ fn an_answer_is_read_or_holds_nothing_or_its_request_is_refused() {
                         Ok(Some(ruling)) => assert!(read.api.converses() && ruling.api == read.api, "{said}"),
                         Ok(None) => assert!(holds_nothing, "{said}"),
                         Err(refusal) => {
-                            assert!(!holds_nothing && !read.api.converses(), "{said}: {}", refusal.message());
+                            assert!(!holds_nothing && !read.api.converses(), "{said}: {}", refusal.message);
                         }
                     }
                 }

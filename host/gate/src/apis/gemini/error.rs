@@ -20,12 +20,12 @@ pub(in crate::apis) static GEMINI: ApiDialect = ApiDialect {
     provider: "gcp.gemini",
     error: |refusal| {
         json!({ "error": {
-            "code": refusal.status().as_u16(),
-            "message": refusal.message(),
-            "status": status_word(refusal.status()),
+            "code": refusal.status.as_u16(),
+            "message": refusal.message,
+            "status": status_word(refusal.status),
             "details": [{
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": refusal.code().as_str().to_ascii_uppercase(),
+                "reason": refusal.code.as_str().to_ascii_uppercase(),
                 "domain": "leafgate",
             }],
         }})

@@ -22,7 +22,7 @@ pub(in crate::apis) static ANTHROPIC: ApiDialect = ApiDialect {
     error: |refusal| {
         json!({
             "type": "error",
-            "error": { "type": error_type(refusal.status()), "message": refusal.message() },
+            "error": { "type": error_type(refusal.status), "message": refusal.message },
         })
     },
     end_stream: |error, _| {
