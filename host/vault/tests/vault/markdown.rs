@@ -5,7 +5,7 @@ use leafgate_vault::Vault;
 use markdown::{Constructs, ParseOptions, mdast::Node};
 use proptest::{prelude::*, sample::select};
 
-use crate::keys;
+use crate::{keys, restore};
 
 /// No address: a parser links those wherever they stand.
 const VALUE: &str = "keptsecret";
