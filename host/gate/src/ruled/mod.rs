@@ -43,7 +43,7 @@ use leafgate_http::content::Content;
 use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::{Code, Refusal};
 
-pub(crate) use whole::{RuledAnswer, SoFar};
+pub(crate) use whole::SoFar;
 
 /// What an answer is judged by: what its request was judged by.
 #[derive(derive_more::Deref)]
