@@ -87,7 +87,8 @@ pub(crate) struct Session {
 pub(crate) struct Thread {
     sessions: Arc<Sessions>,
     key: Arc<str>,
-    behind: Option<Arc<PriorResponse>>,
+    /// What is to be remembered of its response; `None` where nobody wants to know of calls.
+    pub(crate) behind: Option<Arc<PriorResponse>>,
 }
 
 /// Returns the name of a request's conversation, as the policy and its plugins see it: opaque, the
@@ -262,26 +263,6 @@ impl Thread {
     pub(crate) fn remembering(self, request: &Document) -> Self {
         let before = self.sessions.behind(request);
         Thread { behind: Some(Arc::new(PriorResponse::to(request, before.as_deref()))), ..self }
-    }
-
-    /// Returns whether it wants to know of calls.
-    pub(crate) fn remembers(&self) -> bool {
-        self.behind.is_some()
-    }
-
-    /// A response of this conversation calls a tool.
-    pub(crate) fn called(&self, id: &str, tool: &str) {
-        self.behind.iter().for_each(|behind| behind.called(id, tool));
-    }
-
-    /// That call reads this file; `None` where that is not certain.
-    pub(crate) fn reads(&self, id: &str, file: Option<&str>) {
-        self.behind.iter().for_each(|behind| behind.reads(id, file));
-    }
-
-    /// Nobody knows what its response calls.
-    pub(crate) fn doubt(&self) {
-        self.behind.iter().for_each(|behind| behind.doubt());
     }
 }
 
