@@ -1,6 +1,6 @@
 //! An answer, written anew for the client.
 
-use leafgate_answer::{AnswerError, AnswerLimits, AnswerWriter as _, Api, Delta, Head, LiveAnswer, Reader};
+use leafgate_answer::{AnswerError, AnswerLimits, Api, Delta, Head, LiveAnswer, Reader, write_answer};
 
 /// An answer that cannot be written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub fn adapt_answer(from: Api, to: Api, answer: &[u8], limits: AnswerLimits) -> 
     let answer = reader.finish()?;
     match answer.failure {
         Some(_) => Err(AnswerFault::Failed),
-        None => Ok(to.write(&answer.reply, &answer.head).to_string().into_bytes()),
+        None => Ok(write_answer(to, &answer.reply, &answer.head).to_string().into_bytes()),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use leafgate_api::Api;
 use leafgate_tree::{Document, NodeId, ValueType};
 
-use crate::apis::{WireTerms, wire};
+use crate::apis::{AnswerWire, wire};
 use crate::event::StreamEvent;
 use crate::reading::{StrictReading, value};
 use crate::reply::{Call, CallKind};
@@ -24,7 +24,7 @@ const MOST_PLACES: usize = 65_536;
 /// What was heard of one answer.
 pub struct Account {
     says: Box<dyn Says>,
-    terms: &'static WireTerms,
+    wire: &'static AnswerWire,
     /// What each text said.
     texts: BTreeMap<TextPlace, String>,
     calls: BTreeMap<TextPlace, HeardCall>,
@@ -68,10 +68,10 @@ impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
     #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
-        let terms = wire(api).terms();
+        let wire = wire(api);
         Account {
-            says: (terms.says)(sealed),
-            terms,
+            says: (wire.says)(sealed),
+            wire,
             texts: BTreeMap::new(),
             calls: BTreeMap::new(),
             ids: BTreeMap::new(),
@@ -88,8 +88,8 @@ impl Account {
     /// Returns whether this is a whole answer of the API, or an error in its place.
     pub(crate) fn is_answer(&self, answer: &Document) -> bool {
         let reading = StrictReading::new(answer);
-        let is_one = |node| reading.has_any(node, self.terms.answer);
-        match self.terms.lists && reading.is_list(reading.root()) {
+        let is_one = |node| reading.has_any(node, self.wire.answer);
+        match self.wire.lists && reading.is_list(reading.root()) {
             true => answer.children(reading.root()).all(is_one),
             false => is_one(reading.root()),
         }
@@ -121,13 +121,13 @@ impl Account {
     /// Returns whether a stream may say its texts again, whole.
     #[must_use]
     pub fn repeats(&self) -> bool {
-        self.terms.repeats
+        self.wire.repeats
     }
 
     /// Returns whether answers have names by which the next request may go on from them.
     #[must_use]
     pub fn names_answers(&self) -> bool {
-        self.terms.names_answers
+        self.wire.names_answers
     }
 
     /// Returns the calls that were heard, in the order of their places.
@@ -158,7 +158,7 @@ impl Account {
     /// that came whole.
     #[must_use]
     pub fn beside(&self, heard: &Heard, is_event: bool) -> Vec<NodeId> {
-        crate::beside::leaves(&*self.says, self.terms.beside, heard, is_event)
+        crate::beside::leaves(&*self.says, self.wire.beside, heard, is_event)
     }
 
     /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
@@ -196,7 +196,7 @@ impl Account {
         let kind = event.word(event.root(), "type");
         match (name, kind) {
             (None, None) => true,
-            (None, Some(_)) => !self.terms.names_events,
+            (None, Some(_)) => !self.wire.names_events,
             (Some(name), None) => name == b"message",
             (Some(name), Some(kind)) => kind.expose().as_bytes() == name,
         }

@@ -95,20 +95,20 @@ impl Answer {
         let outer = whole.as_object().ok_or(no_answer)?;
         let root = wire.root(outer);
         let failure = failure(outer).or_else(|| failure(root));
-        reply.finish = match wire.finish(root) {
+        reply.finish = match (wire.finish)(root) {
             _ if failure.is_some() => Some(Finish::Failed),
             Some(Finish::Stop) if telling.refuses() => Some(Finish::Refusal),
             Some(Finish::Stop) if !reply.calls.is_empty() => Some(Finish::Calls),
             finish => finish,
         };
-        reply.usage = wire.terms().usage(root);
+        reply.usage = wire.usage(root);
         let beside =
             account.beside(&heard, false).into_iter().map(|leaf| TextRun::new(RunKind::Beside, leaf));
         let sealed = heard.said.iter().filter(|said| said.is_sealed()).filter_map(|said| said.text());
         Ok(Answer {
             api,
             reply,
-            head: wire.terms().head(root),
+            head: wire.head(root),
             failure,
             is_cut_off: false,
             is_odd: heard.is_odd || is_mended || !has_place,
@@ -175,7 +175,8 @@ impl Answer {
     /// encrypted reasoning too, which a [`Reply`] has not.
     #[must_use]
     pub fn turn(&self) -> Vec<Value> {
-        wire(self.api).turn(&self.json())
+        let (wire, whole) = (wire(self.api), self.json());
+        (wire.turn)(wire.wrapped_in.map_or(&whole, |key| &whole[key]))
     }
 
     /// Returns the answer, where all clients read it alike.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// An event of a stream. Its `Display` is the framed event.
+/// An event of a stream. Its `Display` is the framed event, on one line for each field.
 #[derive(Clone, PartialEq, Eq, derive_more::Debug)]
 #[debug("StreamEvent of {} bytes", self.to_string().len())]
 pub struct StreamEvent {
@@ -17,20 +17,22 @@ pub struct StreamEvent {
 
 impl StreamEvent {
     /// The word that ends a stream of chat completions.
-    pub(crate) const DONE: StreamEvent = StreamEvent { is_named: false, data: None };
+    pub const DONE: StreamEvent = StreamEvent { is_named: false, data: None };
 
     /// An event that bears its type in its data alone.
-    pub(crate) fn plain(data: Value) -> StreamEvent {
+    #[must_use]
+    pub fn plain(data: Value) -> StreamEvent {
         StreamEvent { is_named: false, data: Some(Arc::new(data)) }
     }
 
     /// An event that bears its type twice: as its name, and in its data.
-    pub(crate) fn typed(data: Value) -> StreamEvent {
+    #[must_use]
+    pub fn typed(data: Value) -> StreamEvent {
         StreamEvent { is_named: true, data: Some(Arc::new(data)) }
     }
 
     /// What it carries, to be changed in this event alone: it is copied only where another event has it still.
-    pub(crate) fn data_mut(&mut self) -> Option<&mut Value> {
+    pub fn data_mut(&mut self) -> Option<&mut Value> {
         self.data.as_mut().map(Arc::make_mut)
     }
 }

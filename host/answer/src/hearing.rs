@@ -22,7 +22,20 @@ pub(crate) const DONE: &[u8] = b"[DONE]";
 pub struct Hearing {
     account: Account,
     lines: Lines,
-    events: Events,
+    longest: usize,
+    name: Option<Bytes>,
+    /// The data of an event whose first line is no JSON text by itself.
+    data: Option<BytesMut>,
+    /// Lines with data of their own since the last empty line. By the standard, several of them are
+    /// one event, which is then no JSON.
+    data_lines: usize,
+    /// Whether a line without data has come since. Some clients end there what they read as one event.
+    has_blank_data: bool,
+    /// Whether an empty line has ended an event.
+    blank_lines: bool,
+    /// The last line ended with CR, and no LF has come.
+    after_cr: bool,
+    is_done: bool,
 }
 
 /// What a stretch of a stream is. All stretches, joined, are the stream.
@@ -48,7 +61,18 @@ impl Hearing {
     /// Begins to hear a stream. Lines, and events of several lines, that are longer than this are not read.
     #[must_use]
     pub fn new(account: Account, longest: usize) -> Self {
-        Hearing { account, lines: Lines::new(longest), events: Events { longest, ..Events::default() } }
+        Hearing {
+            account,
+            lines: Lines::new(longest),
+            longest,
+            name: None,
+            data: None,
+            data_lines: 0,
+            has_blank_data: false,
+            blank_lines: false,
+            after_cr: false,
+            is_done: false,
+        }
     }
 
     /// What was heard so far.
@@ -59,13 +83,8 @@ impl Hearing {
 
     /// Takes the next bytes and returns every stretch that is complete.
     pub fn push(&mut self, chunk: Bytes) -> Vec<(Bytes, StreamStep)> {
-        let Hearing { account, lines, events } = self;
-        let mut steps = Vec::new();
-        lines.push(chunk, |piece| {
-            let step = events.step(account, &piece);
-            steps.push((piece.into_bytes(), step));
-        });
-        steps
+        let pieces = self.lines.push(chunk);
+        pieces.into_iter().map(|piece| self.step(piece)).collect()
     }
 
     /// Returns the beginning of a line that is not complete, when the rest of the stream is not heard.
@@ -76,54 +95,34 @@ impl Hearing {
     /// Returns what is left when the stream has ended: servers forget the last newline. The last step has no bytes of its
     /// own.
     pub fn finish(&mut self) -> Vec<(Bytes, StreamStep)> {
-        let mut steps = Vec::new();
-        if let Some(piece) = self.lines.finish() {
-            let step = self.events.step(&mut self.account, &piece);
-            steps.push((piece.into_bytes(), step));
-        }
+        let last = self.lines.finish().map(|piece| self.step(piece));
         // A server that ends events with a single newline ends none with an empty line.
-        self.events.data_lines = 0;
-        steps.push((Bytes::new(), self.events.end(&mut self.account)));
-        steps
+        self.data_lines = 0;
+        last.into_iter().chain([(Bytes::new(), self.end())]).collect()
     }
-}
 
-/// What has come of an event.
-#[derive(Default)]
-struct Events {
-    longest: usize,
-    name: Option<Bytes>,
-    /// The data of an event whose first line is no JSON text by itself.
-    data: Option<BytesMut>,
-    /// Lines with data of their own since the last empty line. By the standard, several of them are
-    /// one event, which is then no JSON.
-    data_lines: usize,
-    /// Whether a line without data has come since. Some clients end there what they read as one event.
-    has_blank_data: bool,
-    /// Whether an empty line has ended an event.
-    blank_lines: bool,
-    /// The last line ended with CR, and no LF has come.
-    after_cr: bool,
-    is_done: bool,
-}
-
-impl Events {
-    fn step(&mut self, account: &mut Account, piece: &Piece) -> StreamStep {
-        let line = match piece {
-            Piece::Line(line) => line,
-            Piece::LineFeed(_) => {
-                self.after_cr = false;
-                return StreamStep::Feed;
+    fn step(&mut self, piece: Piece) -> (Bytes, StreamStep) {
+        match piece {
+            Piece::Line(line) => {
+                let step = self.line(&line);
+                (line, step)
             }
-            Piece::Overlong(_) => return StreamStep::Odd,
-        };
+            Piece::LineFeed(feed) => {
+                self.after_cr = false;
+                (feed, StreamStep::Feed)
+            }
+            Piece::Overlong(stretch) => (stretch, StreamStep::Odd),
+        }
+    }
+
+    fn line(&mut self, line: &Bytes) -> StreamStep {
         // Some clients end lines at LF alone.
         if std::mem::replace(&mut self.after_cr, line.ends_with(b"\r")) {
             return StreamStep::Odd;
         }
         match field(line) {
-            Field::End => self.end(account),
-            Field::Data(data) => self.data(account, &line.slice_ref(data)),
+            Field::End => self.end(),
+            Field::Data(data) => self.data(&line.slice_ref(data)),
             Field::Name(_) if self.data_lines > 0 || self.has_blank_data || self.name.is_some() => {
                 StreamStep::Odd
             }
@@ -137,7 +136,7 @@ impl Events {
         }
     }
 
-    fn end(&mut self, account: &mut Account) -> StreamStep {
+    fn end(&mut self) -> StreamStep {
         let (name, data) = (self.name.take(), self.data.take());
         self.has_blank_data = false;
         // Whoever reads by the standard has read nothing in an event of several texts, and others have.
@@ -146,12 +145,12 @@ impl Events {
         match data.map(|data| object(data.freeze())) {
             _ if lines > 1 => StreamStep::Odd,
             None => StreamStep::End(None),
-            Some(Ok(event)) => StreamStep::End(Some(heard(account, event, name))),
+            Some(Ok(event)) => StreamStep::End(Some(heard(&mut self.account, event, name))),
             Some(Err(_)) => StreamStep::Odd,
         }
     }
 
-    fn data(&mut self, account: &mut Account, data: &Bytes) -> StreamStep {
+    fn data(&mut self, data: &Bytes) -> StreamStep {
         let said = data.trim_ascii();
         if let Some(begun) = &mut self.data {
             begun.extend_from_slice(b"\n");
@@ -180,7 +179,8 @@ impl Events {
             _ if self.is_done || is_second => StreamStep::Odd,
             Ok(event) => {
                 self.data_lines += 1;
-                StreamStep::Event(heard(account, event, self.name.take()))
+                let name = self.name.take();
+                StreamStep::Event(heard(&mut self.account, event, name))
             }
             Err(ParseErrorKind::Truncated) => {
                 self.data = Some(BytesMut::from(&data[..]));

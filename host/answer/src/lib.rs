@@ -3,13 +3,13 @@
 //! - [`Reader`] reads an answer, JSON or event stream, cut anywhere: each piece gives [`Delta`]s, and
 //!   the end gives an [`Answer`] with its [`Reply`], and what the next request repeats of it
 //!   ([`Answer::turn`]).
-//! - [`AnswerWriter::write`] writes a reply as an answer of any API, [`AnswerWriter::events`] an answer as the events
+//! - [`write_answer`] writes a reply as an answer of any API, [`answer_events`] an answer as the events
 //!   of its stream. Together they replay a JSON answer to a client that asked for a stream, and let
 //!   something else than a model answer.
 //! - [`LiveAnswer`] writes the stream of an answer that is not finished yet.
 //!
 //! ```
-//! use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Delta, Reader};
+//! use leafgate_answer::{AnswerLimits, Api, Delta, Reader, write_answer};
 //!
 //! let mut reader = Reader::stream(Api::Chat, AnswerLimits::default());
 //! let deltas = reader.push(b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n")?;
@@ -19,7 +19,7 @@
 //! assert_eq!(answer.reply.finish, None, "it broke off");
 //!
 //! // The same, said by another API.
-//! let message = Api::Messages.write(&answer.reply, &answer.head);
+//! let message = write_answer(Api::Messages, &answer.reply, &answer.head);
 //! assert_eq!(message["content"][0]["text"], "Hi");
 //! # Ok::<(), leafgate_answer::AnswerError>(())
 //! ```
@@ -66,7 +66,7 @@ pub use leafgate_api::Api;
 
 pub use account::{Account, Heard};
 pub use answer::{Answer, RunKind, TextRun};
-pub use apis::AnswerWriter;
+pub use apis::{answer_events, append_text, write_answer};
 pub use calls::{CallError, Gathered, Gathering, Holding};
 pub use event::StreamEvent;
 pub use hearing::{Hearing, StreamStep};

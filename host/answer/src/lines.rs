@@ -31,16 +31,6 @@ pub enum Piece {
     Overlong(Bytes),
 }
 
-impl Piece {
-    /// Returns the bytes of any piece.
-    #[must_use]
-    pub fn into_bytes(self) -> Bytes {
-        match self {
-            Piece::Line(bytes) | Piece::LineFeed(bytes) | Piece::Overlong(bytes) => bytes,
-        }
-    }
-}
-
 impl Lines {
     /// Cuts a stream into lines of up to `limit` bytes.
     #[must_use]
@@ -48,25 +38,23 @@ impl Lines {
         Lines { limit, held: BytesMut::new(), overlong: false, after_cr: false }
     }
 
-    /// Takes the next chunk and gives every piece that is complete.
-    pub fn push(&mut self, mut chunk: Bytes, mut give: impl FnMut(Piece)) {
+    /// Takes the next chunk and returns every piece that is complete.
+    pub fn push(&mut self, mut chunk: Bytes) -> Vec<Piece> {
+        let mut pieces = Vec::new();
         while !chunk.is_empty() {
             if std::mem::take(&mut self.after_cr) && chunk[0] == b'\n' {
-                give(Piece::LineFeed(chunk.split_to(1)));
+                pieces.push(Piece::LineFeed(chunk.split_to(1)));
                 continue;
             }
-            match line_end(&chunk) {
-                Some(end) => {
-                    let rest = chunk.split_to(end);
-                    self.after_cr = rest.ends_with(b"\r");
-                    give(self.complete(rest));
-                }
-                None => {
-                    self.hold(chunk, give);
-                    return;
-                }
-            }
+            let Some(end) = line_end(&chunk) else {
+                pieces.extend(self.hold(chunk));
+                break;
+            };
+            let rest = chunk.split_to(end);
+            self.after_cr = rest.ends_with(b"\r");
+            pieces.push(self.complete(rest));
         }
+        pieces
     }
 
     /// Gives what has come of a line that is not complete.
@@ -89,13 +77,13 @@ impl Lines {
     }
 
     /// Keeps the start of a line, or lets it go when it has become too long to be looked into.
-    fn hold(&mut self, chunk: Bytes, mut give: impl FnMut(Piece)) {
+    fn hold(&mut self, chunk: Bytes) -> Option<Piece> {
         if self.overlong || self.held.len() + chunk.len() > self.limit {
             self.overlong = true;
-            give(Piece::Overlong(self.joined(chunk)));
-        } else {
-            self.held.extend_from_slice(&chunk);
+            return Some(Piece::Overlong(self.joined(chunk)));
         }
+        self.held.extend_from_slice(&chunk);
+        None
     }
 
     fn joined(&mut self, rest: Bytes) -> Bytes {
@@ -218,14 +206,17 @@ mod tests {
         let mut lines = Lines::new(limit);
         let mut out = Vec::new();
         for pair in cuts.windows(2) {
-            lines.push(Bytes::copy_from_slice(&stream[pair[0]..pair[1]]), |piece| out.push(piece));
+            out.extend(lines.push(Bytes::copy_from_slice(&stream[pair[0]..pair[1]])));
         }
         out.extend(lines.finish());
         out
     }
 
     fn bytes(pieces: &[Piece]) -> Vec<u8> {
-        pieces.iter().flat_map(|piece| piece.clone().into_bytes().to_vec()).collect()
+        let bytes = |piece: &Piece| match piece {
+            Piece::Line(bytes) | Piece::LineFeed(bytes) | Piece::Overlong(bytes) => bytes.to_vec(),
+        };
+        pieces.iter().flat_map(bytes).collect()
     }
 
     fn texts(pieces: &[Piece]) -> Vec<Vec<u8>> {
@@ -239,11 +230,9 @@ mod tests {
     #[test]
     fn a_line_leaves_with_its_last_byte() {
         let mut lines = Lines::new(100);
-        let mut out = Vec::new();
-        lines.push(Bytes::from_static(b"data: a\r"), |piece| out.push(piece));
-        assert_eq!(out, [Piece::Line("data: a\r".into())]);
-        lines.push(Bytes::from_static(b"\n\r\n: c"), |piece| out.push(piece));
-        assert_eq!(out[1..], [Piece::LineFeed("\n".into()), Piece::Line("\r\n".into())]);
+        assert_eq!(lines.push("data: a\r".into()), [Piece::Line("data: a\r".into())]);
+        let out = lines.push("\n\r\n: c".into());
+        assert_eq!(out, [Piece::LineFeed("\n".into()), Piece::Line("\r\n".into())]);
         assert_eq!(lines.finish(), Some(Piece::Line(": c".into())));
         assert_eq!(lines.finish(), None);
     }

@@ -1,13 +1,13 @@
 //! An answer that is written while it comes about: words go out as they are said, and calls, costs
 //! and the reason for its end follow when they are known.
 //!
-//! All events are those of [`AnswerWriter::events`], of an answer that has one part: its text is cut into
+//! All events are those of [`answer_events`], of an answer that has one part: its text is cut into
 //! pieces, and its place is set to where the part stands.
 
 use leafgate_api::Api;
 use serde_json::{Value, json};
 
-use crate::apis::{AnswerWriter, LiveTerms, wire};
+use crate::apis::{LiveTerms, answer_events, wire, write_answer};
 use crate::event::StreamEvent;
 use crate::reply::{Delta, Head, Reply};
 
@@ -48,7 +48,7 @@ pub struct LiveAnswer {
 }
 
 impl LiveAnswer {
-    /// Begins an answer. `usage` is that of [`AnswerWriter::events`].
+    /// Begins an answer. `usage` is that of [`answer_events`].
     #[must_use]
     pub fn new(api: Api, head: Head, usage: bool) -> Self {
         LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, sent: 0, piece: None }
@@ -81,7 +81,7 @@ impl LiveAnswer {
             let [begin, call, _] = self.of_part(&Delta::Call(call.clone()));
             self.send(begin.into_iter().chain(call), &mut events);
         }
-        let mut end = self.api.events(&self.whole(last), self.usage).unwrap_or_default();
+        let mut end = answer_events(self.api, &self.whole(last), self.usage).unwrap_or_default();
         if let Some((before, behind)) = self.around() {
             let ends = end.split_off(end.len().saturating_sub(behind));
             end.truncate(if self.sent == 0 { before } else { 0 });
@@ -144,11 +144,11 @@ impl LiveAnswer {
     /// has left yet, those up to its text, and those behind that.
     fn of_part(&self, part: &Delta) -> [Vec<StreamEvent>; 3] {
         let Some((before, behind)) = self.around() else { return Default::default() };
-        let mut whole = self.api.write(&of_part(part), &self.head);
+        let mut whole = write_answer(self.api, &of_part(part), &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = json!([self.element(self.parts.len() - 1, part)]);
         }
-        let mut begin = self.api.events(&whole, self.usage).unwrap_or_default();
+        let mut begin = answer_events(self.api, &whole, self.usage).unwrap_or_default();
         begin.truncate(begin.len().saturating_sub(behind));
         let mut opens = begin.split_off(before.min(begin.len()));
         begin.retain(|_| self.sent == 0);
@@ -180,7 +180,7 @@ impl LiveAnswer {
 
     /// The block or item of a part.
     fn element(&self, at: usize, part: &Delta) -> Value {
-        let whole = self.api.write(&of_part(part), &self.head);
+        let whole = write_answer(self.api, &of_part(part), &self.head);
         let mut element = list(self.api).map(|list| whole[list][0].clone()).unwrap_or_default();
         match (self.api, part) {
             (Api::Messages, Delta::Reasoning(_)) => element["signature"] = LIVE_SIGNATURE.into(),
@@ -197,7 +197,7 @@ impl LiveAnswer {
     fn whole(&self, last: &Reply) -> Value {
         let mut reply = Reply { finish: last.finish, usage: last.usage, ..Reply::default() };
         self.parts.iter().for_each(|part| reply.add(part));
-        let mut whole = self.api.write(&reply, &self.head);
+        let mut whole = write_answer(self.api, &reply, &self.head);
         if let Some(list) = list(self.api) {
             whole[list] = self.parts.iter().enumerate().map(|(at, part)| self.element(at, part)).collect();
         }
@@ -214,12 +214,12 @@ fn number(data: &mut Value, sent: &mut u64) {
 }
 
 fn terms(api: Api) -> Option<&'static LiveTerms> {
-    wire(api).terms().live.as_ref()
+    wire(api).live.as_ref()
 }
 
 /// Where an API has the parts of its answers; `None` where all texts are one.
 fn list(api: Api) -> Option<&'static str> {
-    terms(api).filter(|live| live.has_parts).map(|_| wire(api).terms().list)
+    terms(api).filter(|live| live.has_parts).map(|_| wire(api).list)
 }
 
 /// Where an event has the text of a piece; `None` for an API that is not written so.

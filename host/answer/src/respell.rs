@@ -56,9 +56,8 @@ impl Respelling {
 
     /// Takes the next bytes of the stream, and returns the lines that are complete.
     pub fn push(&mut self, chunk: Bytes) -> Bytes {
-        let (mut pieces, mut out) = (Vec::new(), BytesMut::new());
-        self.lines.push(chunk, |piece| pieces.push(piece));
-        pieces.into_iter().for_each(|piece| self.piece(piece, &mut out));
+        let mut out = BytesMut::new();
+        self.lines.push(chunk).into_iter().for_each(|piece| self.piece(piece, &mut out));
         out.freeze()
     }
 

@@ -7,21 +7,9 @@ use crate::assemble::parse;
 use crate::error::AssembleError;
 use crate::history::{PieceAuthor, arrange};
 use crate::json::{Object, Raw, raw};
+use crate::rejection::Refused;
 use crate::tools;
 use crate::wire::{RequestWire, wire};
-
-/// What a request does without.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Without {
-    /// Images: each one becomes the words that it was left out.
-    Images,
-    /// Tools: calls and results leave with them, each exchange as a whole.
-    Tools,
-    /// A stream: the answer comes in one piece.
-    Stream,
-    /// Its model: this one is asked instead.
-    Model(String),
-}
 
 /// What stands where an image was.
 const LEFT_OUT: &str = "[image left out]";
@@ -29,16 +17,22 @@ const LEFT_OUT: &str = "[image left out]";
 /// Members about the answer as a stream.
 const STREAM: [&str; 2] = ["stream", "stream_options"];
 
-/// Returns a request without something; `None` where it has nothing of the kind, and where nothing
-/// would be left to answer.
+/// Returns a request without what was refused: each image becomes the words that it was left out, calls and results leave
+/// with the tools, the answer comes in one piece, and `other` is asked in the place of the model. `None` where it has
+/// nothing of the kind, and where nothing would be left to answer.
 ///
 /// # Errors
 /// [`AssembleError`] for a body that is none of its API.
-pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<u8>>, AssembleError> {
+pub fn downgrade(
+    api: Api,
+    body: &[u8],
+    without: Refused,
+    other: &str,
+) -> Result<Option<Vec<u8>>, AssembleError> {
     let wire = wire(api);
     let mut body = parse(body, wire)?;
     let lesser = match without {
-        Without::Images => {
+        Refused::Images => {
             let mut images = 0;
             for list in ["messages", "input", "contents"] {
                 let changed = body.get(list).and_then(|held| without_images(held, wire, &mut images));
@@ -48,7 +42,7 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
             }
             images > 0
         }
-        Without::Tools => {
+        Refused::Tools => {
             let had = body.get("tools").is_some();
             let loose = wire.is_loose(&body);
             let history = arrange(wire.take(&mut body)?, false, loose, wire, &mut Vec::new());
@@ -62,15 +56,15 @@ pub fn downgrade(api: Api, body: &[u8], without: &Without) -> Result<Option<Vec<
             wire.put(&mut body, system.as_deref(), items);
             had
         }
-        Without::Stream => {
+        Refused::Stream => {
             let streams = body.get("stream").is_some_and(|stream| stream.get() == "true");
             body.drop(&STREAM.map(str::to_owned));
             streams
         }
-        Without::Model(model) => {
-            let other = body.text("model").as_ref() != Some(model);
-            wire.set_model(&mut body, model);
-            other
+        Refused::Model => {
+            let is_other = body.text("model").is_none_or(|model| model != other);
+            wire.set_model(&mut body, other);
+            is_other
         }
     };
     Ok(lesser.then(|| body.to_vec()))

@@ -65,7 +65,7 @@ mod wire;
 pub use leafgate_api::{Api, PICKED};
 
 pub use assemble::{Assembled, Counted, assemble};
-pub use downgrade::{Without, downgrade};
+pub use downgrade::downgrade;
 pub use error::AssembleError;
 pub use files::{FileFault, Files, ListedEntry, check as check_path};
 pub use mcp::{SERVERS, ToolServer};

@@ -17,7 +17,7 @@ use http::{Response, StatusCode, Uri, request};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use leafgate_adapt::{PathTerms, StreamAdapter, adapt, adapt_answer};
-use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Head};
+use leafgate_answer::{AnswerLimits, Api as AnswerApi, Head, answer_events};
 use leafgate_tree::Document;
 use serde_json::Value;
 
@@ -227,7 +227,7 @@ impl Adapter {
             return Ok(content::full(adapted.into()));
         }
         let events = serde_json::from_slice::<Value>(&adapted).ok();
-        let events = events.and_then(|whole| self.to.events(&whole, self.usage)).unwrap_or_default();
+        let events = events.and_then(|whole| answer_events(self.to, &whole, self.usage)).unwrap_or_default();
         Ok(content::full(events.iter().map(ToString::to_string).collect::<String>().into()))
     }
 

@@ -8,6 +8,7 @@ use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
+use crate::exchange::Exchange;
 use crate::restore::{EventStream, Restoring};
 use leafgate_http::budget::{AnswerWeight, Reservation};
 use leafgate_http::content::{self, Content, ContentError};
@@ -30,60 +31,55 @@ pub(crate) fn refuse_redirect(status: StatusCode) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Prepares an answer for the client. `most` bounds an answer that is kept whole, and `reservation` is its part of what all of them
-/// may take.
-pub(crate) async fn prepare(
-    answer: Response<Content>,
-    restoring: Option<Restoring>,
-    most: usize,
-    reservation: Reservation,
-) -> Result<Response<Content>, Refusal> {
-    let (parts, body) = answer.into_parts();
-    let restoring = restoring.filter(|restoring| !restoring.is_idle());
-    // A compressed answer, sent although it was asked not to be, passes with its tokens.
-    let form = restoring.as_ref().and_then(|_| AnswerForm::of(&parts.headers));
-    let body = match (form, restoring) {
-        (Some(AnswerForm::Whole), Some(restoring)) => {
-            whole(body, |answer| restoring.whole(answer), most, reservation).await?
+impl Exchange {
+    /// Prepares an answer for the client.
+    pub(crate) async fn prepare(
+        &self,
+        answer: Response<Content>,
+        restoring: Option<Restoring>,
+    ) -> Result<Response<Content>, Refusal> {
+        let (parts, body) = answer.into_parts();
+        let restoring = restoring.filter(|restoring| !restoring.is_idle());
+        // A compressed answer, sent although it was asked not to be, passes with its tokens.
+        let form = restoring.as_ref().and_then(|_| AnswerForm::of(&parts.headers));
+        let body = match (form, restoring) {
+            (Some(AnswerForm::Whole), Some(restoring)) => {
+                self.whole(body, |answer| restoring.whole(answer)).await?
+            }
+            (Some(AnswerForm::Events), Some(restoring)) => events(body, restoring),
+            _ => body,
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = parts.status;
+        *response.headers_mut() = headers::of_response(&parts.headers, form.is_some());
+        Ok(response)
+    }
+
+    /// Has a whole JSON answer be made another one. Any other passes as it comes.
+    pub(crate) async fn edited(
+        &self,
+        answer: Response<Content>,
+        edit: impl FnOnce(&Bytes) -> Bytes,
+    ) -> Result<Response<Content>, Refusal> {
+        if !answer.status().is_success() || AnswerForm::of(answer.headers()) != Some(AnswerForm::Whole) {
+            return Ok(answer);
         }
-        (Some(AnswerForm::Events), Some(restoring)) => events(body, restoring),
-        _ => body,
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = parts.status;
-    *response.headers_mut() = headers::of_response(&parts.headers, form.is_some());
-    Ok(response)
-}
-
-/// Has a whole JSON answer be made another one. Any other passes as it comes.
-pub(crate) async fn edited(
-    answer: Response<Content>,
-    edit: impl FnOnce(&Bytes) -> Bytes,
-    most: usize,
-    reservation: Reservation,
-) -> Result<Response<Content>, Refusal> {
-    if !answer.status().is_success() || AnswerForm::of(answer.headers()) != Some(AnswerForm::Whole) {
-        return Ok(answer);
+        let (mut parts, body) = answer.into_parts();
+        parts.headers.remove(CONTENT_LENGTH);
+        Ok(Response::from_parts(parts, self.whole(body, edit).await?))
     }
-    let (mut parts, body) = answer.into_parts();
-    parts.headers.remove(CONTENT_LENGTH);
-    Ok(Response::from_parts(parts, whole(body, edit, most, reservation).await?))
-}
 
-/// Waits for the whole answer and edits it; one that is too large, or too much beside all others, passes as it comes.
-async fn whole(
-    mut body: Content,
-    edit: impl FnOnce(&Bytes) -> Bytes,
-    most: usize,
-    mut reservation: Reservation,
-) -> Result<Content, Refusal> {
-    let (answer, weight) = gather(&mut body, most, COPIES, &mut reservation).await?;
-    if weight.is_none() {
-        return Ok(content::with(rejoined(answer, body), reservation));
+    /// Waits for the whole answer and edits it; one that is too large, or too much beside all others, passes as it comes.
+    async fn whole(&self, mut body: Content, edit: impl FnOnce(&Bytes) -> Bytes) -> Result<Content, Refusal> {
+        let mut reservation = self.answers.reserve();
+        let (answer, weight) = gather(&mut body, self.limits.answer, COPIES, &mut reservation).await?;
+        let leaves = match weight {
+            Some(_) => content::full(edit(&answer)),
+            None => rejoined(answer, body),
+        };
+        // Kept until the client has read it.
+        Ok(content::with(leaves, reservation))
     }
-    let edited = edit(&answer);
-    // Kept until the client has read it.
-    Ok(content::with(content::full(edited), reservation))
 }
 
 /// Reads an answer to its end, and returns what it weighs; `None` for one that is too large, or too much beside all others in so

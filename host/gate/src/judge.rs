@@ -208,7 +208,7 @@ impl JudgeCase {
             path: self.path.to_string(),
             upstream: shown_url(&subject.to.upstream).into(),
             upstream_name: subject.lane.clone(),
-            api: subject.api.name(),
+            api: subject.api.name,
             answers: subject.api.answers(),
             provider: subject.api.dialect.provider,
             agent: Arc::clone(&subject.agent),

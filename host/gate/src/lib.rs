@@ -72,7 +72,6 @@ mod serving;
 mod session;
 mod shadow;
 mod shared;
-pub mod sse;
 mod stages;
 mod status;
 mod subject;

@@ -155,15 +155,15 @@ impl RequestProgress {
 
     /// The gate answers it itself.
     pub(crate) fn refused(&self, refusal: &Refusal) {
-        let code = refusal.code();
+        let code = refusal.code;
         self.counters.counted().refused(code);
         // A request is refused once.
         lock(&self.marks).refused.get_or_insert(code);
         if let Some(recording) = &mut *lock(&self.recording) {
             recording.refused(code.as_str());
         }
-        if let Some(cause) = refusal.operator_message() {
-            tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message());
+        if let Some(cause) = &refusal.operator_message {
+            tracing::warn!(target: "leafgate::request", code = code.as_str(), cause, "{}", refusal.message);
         }
     }
 

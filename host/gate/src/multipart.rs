@@ -154,7 +154,7 @@ mod tests {
     fn status(body: &[u8]) -> Option<u16> {
         match unread(body, "xYz") {
             Ok(unread) => (!unread.is_empty()).then_some(415),
-            Err(refusal) => Some(refusal.status().as_u16()),
+            Err(refusal) => Some(refusal.status.as_u16()),
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn a_boundary_is_read_as_it_is_written() {
         let of = |said: &'static str| {
             let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(said))]);
-            boundary(&headers).map_err(|refusal| refusal.status().as_u16())
+            boundary(&headers).map_err(|refusal| refusal.status.as_u16())
         };
         for said in
             ["multipart/form-data; boundary=xYz", "Multipart/Form-Data; charset=utf-8; Boundary=\"xYz\""]

@@ -150,7 +150,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        BodyRoute::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status().as_u16())
+        BodyRoute::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status.as_u16())
     }
 
     const JSON: &[(&str, &str)] = &[("content-type", "application/json")];

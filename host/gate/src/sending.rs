@@ -12,7 +12,6 @@ use crate::arriving::Arriving;
 use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::ToldRequest;
-use crate::restore::Restoring;
 use crate::stages::Along;
 use leafgate_http::content::Content;
 use leafgate_http::refusal::Refusal;
@@ -47,9 +46,8 @@ impl Exchange {
         }
         outgoing.ask_for_plain_answer();
         let answer = Arriving::passes(self.send(outgoing).await?);
-        let answer =
-            answer::edited(answer, copilot::without_sockets, self.limits.answer, self.answers.reserve());
-        self.prepare(answer.await?, None).await
+        let answer = self.edited(answer, copilot::without_sockets).await?;
+        self.prepare(answer, None).await
     }
 
     /// Sends a request on, and returns the answer as it comes.
@@ -68,15 +66,6 @@ impl Exchange {
             answer::refuse_redirect(response.status())?;
         }
         Ok(response)
-    }
-
-    /// Prepares an answer for its client.
-    pub(crate) async fn prepare(
-        &self,
-        answer: Response<Content>,
-        restoring: Option<Restoring>,
-    ) -> Result<Response<Content>, Refusal> {
-        answer::prepare(answer, restoring, self.limits.answer, self.answers.reserve()).await
     }
 
     /// Tells the recorder, if there is one, what is about to leave. One that must have every request

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use leafgate_admin::shown_url;
 use tokio::time::timeout;
 
-use self::connect::{Connector, Unreachable, chain};
+use self::connect::{Connector, Unreachable, chain, connector};
 use self::idle::WithoutSilence;
 use crate::apis::echo;
 use crate::config::GateLimits;
@@ -111,13 +111,13 @@ impl Upstream {
                 format!("this gate got no answer from its upstream {name}: {error}"),
             ),
         };
-        refusal.for_operator(chain(error))
+        Refusal { operator_message: Some(chain(error)), ..refusal }
     }
 }
 
 impl HttpUpstream {
     fn new(base: BaseUrl, reach: &Reach, limits: &GateLimits) -> Result<Self, ReachError> {
-        let connector = Connector::new(&base, reach, limits.connect)?;
+        let connector = connector(&base, reach, limits.connect)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             // An idle connection is a file as well; no more of them than clients could use.

@@ -27,10 +27,11 @@ pub(crate) struct Lane {
     /// Its URL, as digests and status name it.
     pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
-    #[deref]
-    config: UpstreamConfig,
     /// Its own policy, where it has one.
     own: Option<ServingPolicy>,
+    /// What else is its own.
+    #[deref]
+    config: UpstreamConfig,
 }
 
 impl Lane {
@@ -42,7 +43,7 @@ impl Lane {
         Ok(Lane {
             name,
             address: config.target.to_string().into(),
-            upstream: Upstream::new(&config.target, &config.reach, limits)?,
+            upstream: Upstream::new(config.target.clone(), &config.reach, limits)?,
             // Its generations come and go.
             own: config.policy.take().map(|own| ServingPolicy::new(own.source, own.policy)),
             config,
@@ -170,8 +171,7 @@ mod tests {
 
     fn chosen(uri: &str) -> Result<(Option<String>, String), String> {
         let mut parts = Request::get(uri).body(()).unwrap().into_parts().0;
-        let (lane, prefix) =
-            upstreams().choose(&mut parts).map_err(|refusal| refusal.message().to_owned())?;
+        let (lane, prefix) = upstreams().choose(&mut parts).map_err(|refusal| refusal.message.to_owned())?;
         assert_eq!(prefix, lane.prefix());
         Ok((lane.name().map(str::to_owned), parts.uri.to_string()))
     }

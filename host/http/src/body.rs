@@ -186,14 +186,14 @@ mod tests {
         let whole = read(&mut chunks(&[b"1234", b"", b"5678"]), BOUNDS).await.unwrap();
         assert_eq!(whole, "12345678");
         let refused = read(&mut chunks(&[b"1234", b"56789"]), BOUNDS).await.unwrap_err();
-        assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
     }
 
     #[tokio::test]
     async fn a_declared_length_over_the_bound_is_refused_unread() {
         let mut body = http_body_util::Full::new(Bytes::from_static(b"123456789"));
         let refused = read(&mut body, BOUNDS).await.unwrap_err();
-        assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
         assert!(!body.is_end_stream(), "nothing was read");
     }
 
@@ -201,8 +201,8 @@ mod tests {
     async fn a_silent_client_is_not_waited_for_without_end() {
         let mut body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, std::io::Error>>());
         let refused = read(&mut body, BOUNDS).await.unwrap_err();
-        assert_eq!(refused.status(), StatusCode::REQUEST_TIMEOUT);
-        assert!(refused.message().contains("limit `idle`"), "{}", refused.message());
+        assert_eq!(refused.status, StatusCode::REQUEST_TIMEOUT);
+        assert!(refused.message.contains("limit `idle`"), "{}", refused.message);
         drain(body, BOUNDS).await;
     }
 
@@ -221,7 +221,7 @@ mod tests {
             let start = Instant::now();
             let refused = read(&mut trickle(bytes), bounds).await.unwrap_err();
             assert_eq!(start.elapsed().as_secs(), seconds);
-            assert!(refused.message().contains(limit), "{}", refused.message());
+            assert!(refused.message.contains(limit), "{}", refused.message);
             let start = Instant::now();
             drain(trickle(bytes), bounds).await;
             assert_eq!(start.elapsed().as_secs(), seconds);
@@ -236,7 +236,7 @@ mod tests {
         let body = || http_body_util::Full::new(Bytes::from(vec![b' '; 5000]));
         read_within(&mut body(), bounds, &mut one).await.unwrap();
         let refused = read_within(&mut body(), bounds, &mut two).await.unwrap_err();
-        assert_eq!(refused.code(), Code::Busy);
+        assert_eq!(refused.code, Code::Busy);
         drop(one);
         read_within(&mut body(), bounds, &mut two).await.unwrap();
     }

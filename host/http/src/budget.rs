@@ -155,8 +155,8 @@ mod tests {
         }
         two.cover(6 * PIECE).unwrap();
         let refusal = two.cover(6 * PIECE + 1).unwrap_err();
-        assert_eq!((refusal.status(), refusal.code()), (StatusCode::SERVICE_UNAVAILABLE, Code::Busy));
-        assert!(refusal.message().contains("limit `bodies`"));
+        assert_eq!((refusal.status, refusal.code), (StatusCode::SERVICE_UNAVAILABLE, Code::Busy));
+        assert!(refusal.message.contains("limit `bodies`"));
         drop(one);
         two.cover(10 * PIECE).unwrap();
         assert!(two.cover(usize::MAX).is_err());

@@ -74,7 +74,7 @@ mod tests {
             request = request.header(ORIGIN, origin);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        check(&parts, "127.0.0.1:4141".parse().unwrap()).map_err(|refusal| refusal.status())
+        check(&parts, "127.0.0.1:4141".parse().unwrap()).map_err(|refusal| refusal.status)
     }
 
     #[test]
@@ -121,6 +121,6 @@ mod tests {
             http::Request::builder().uri("http://evil.example/v1/models").header(HOST, "localhost:4141");
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let refused = check(&parts, "127.0.0.1:4141".parse().unwrap()).unwrap_err();
-        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
     }
 }

@@ -176,7 +176,7 @@ mod tests {
         {
             let headers = HeaderMap::from_iter([(CONNECTION, format!("close, {name}").parse().unwrap())]);
             let refusal = check_connection(&headers).unwrap_err();
-            assert!(refusal.message().contains(&name.to_lowercase()), "{}", refusal.message());
+            assert!(refusal.message.contains(&name.to_lowercase()), "{}", refusal.message);
         }
         for fine in ["close", "keep-alive, Upgrade, HTTP2-Settings", "te", "X-Private", ""] {
             let headers = HeaderMap::from_iter([(CONNECTION, fine.parse().unwrap())]);

@@ -19,13 +19,18 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 /// A request that is not passed on, and why.
 #[derive(Debug)]
 pub struct Refusal {
-    status: StatusCode,
-    code: Code,
-    client_message: String,
-    operator_message: Option<String>,
-    /// The shape of an answer in which the client reads the message, where it is no error to it.
-    manner: Option<Box<Manner>>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// Its cause.
+    pub code: Code,
+    /// What the client reads.
+    pub message: String,
+    /// What the operator reads beside it, in the log: what a client need not know, as what the network said.
+    pub operator_message: Option<String>,
+    /// The shape of an answer in which the client reads the message as the model's words, where it is no error to it.
+    pub manner: Option<Box<Manner>>,
+    /// Headers of the answer beside those that all refusals have.
+    pub added: Vec<(HeaderName, HeaderValue)>,
 }
 
 leafgate_words::words! {
@@ -69,10 +74,10 @@ impl Refusal {
         Refusal {
             status,
             code,
-            client_message: message.into(),
+            message: message.into(),
             operator_message: None,
             manner: None,
-            headers: Vec::new(),
+            added: Vec::new(),
         }
     }
 
@@ -96,58 +101,20 @@ impl Refusal {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Internal, message)
     }
 
-    /// Says more to the operator, in the log of the gate: what a client need not know, as what the network said.
-    pub fn for_operator(mut self, message: impl Into<String>) -> Self {
-        self.operator_message = Some(message.into());
-        self
-    }
-
     /// 502: the upstream gave no usable answer.
     pub fn upstream(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_GATEWAY, Code::Upstream, message)
     }
 
-    /// Has the client read the message as the model's words.
-    pub fn in_manner(mut self, manner: Option<Box<Manner>>) -> Self {
-        self.manner = manner;
-        self
-    }
-
     /// Adds a header to the answer.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+        self.added.push((name, value));
         self
-    }
-
-    /// The status of the answer.
-    pub fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    /// Its cause.
-    pub fn code(&self) -> Code {
-        self.code
-    }
-
-    /// What the client reads.
-    pub fn message(&self) -> &str {
-        &self.client_message
-    }
-
-    /// What the operator reads beside it, in the log.
-    pub fn operator_message(&self) -> Option<&str> {
-        self.operator_message.as_deref()
     }
 
     /// Whether the same request may go better the next time.
     pub fn may_pass_later(&self) -> bool {
         matches!(self.code, Code::Upstream | Code::Busy)
-    }
-
-    /// Returns the shape of an answer in which the client reads the message, where it is no error to it.
-    #[must_use]
-    pub fn manner(&self) -> Option<&Manner> {
-        self.manner.as_deref()
     }
 
     /// Returns the headers of the answer, besides what says of its body.
@@ -157,7 +124,7 @@ impl Refusal {
         if !self.may_pass_later() {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
-        headers.extend(self.headers.iter().cloned());
+        headers.extend(self.added.iter().cloned());
         headers
     }
 }

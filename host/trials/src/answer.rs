@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_answer::{Answer, AnswerLimits, AnswerWriter as _, Api, Reader};
+use leafgate_answer::{Answer, AnswerLimits, Api, Reader, answer_events};
 use leafgate_policy::answers;
 use leafgate_tree::{Document, Format, Limits};
 
@@ -95,7 +95,7 @@ impl TestAnswer {
         match self.streams {
             false => answer.bytes().to_vec(),
             true => {
-                let events = answer.api.events(&answer.json(), self.whole.reply.usage.is_some());
+                let events = answer_events(answer.api, &answer.json(), self.whole.reply.usage.is_some());
                 let events = events.unwrap_or_default();
                 events.iter().map(ToString::to_string).collect::<String>().into_bytes()
             }

@@ -5,7 +5,7 @@
 //! what a model sends at a time.
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use leafgate_vault::{Channel, ClientIdentity, InstallationKey, TokenKeys, Vault};
+use leafgate_vault::{ClientIdentity, FileName, InstallationKey, TokenKeys, Vault};
 
 fn main() {
     divan::main();
@@ -46,24 +46,28 @@ fn memchr_alone(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [0, 100])]
 fn restore_text(bencher: Bencher<'_, '_>, tokens: usize) {
     let (vault, text) = setup(tokens);
-    bencher.counter(BytesCount::of_str(&text)).bench(|| vault.restore(black_box(&text), Channel::Text).len());
+    bencher
+        .counter(BytesCount::of_str(&text))
+        .bench(|| vault.restorer().push(black_box(&text), &mut []).len());
 }
 
 #[divan::bench(args = [0, 100])]
-fn restore_literal(bencher: Bencher<'_, '_>, tokens: usize) {
+fn restore_into(bencher: Bencher<'_, '_>, tokens: usize) {
     let (vault, text) = setup(tokens);
+    let files = [FileName::parse("notes").expect("one file")];
     bencher
         .counter(BytesCount::of_str(&text))
-        .bench(|| vault.restore(black_box(&text), Channel::Literal).len());
+        .bench(|| vault.restore_into(black_box(&text), "Write", &files).len());
 }
 
 #[divan::bench(args = [0, 100])]
 fn restore_fragments(bencher: Bencher<'_, '_>, tokens: usize) {
     let (vault, text) = setup(tokens);
     bencher.counter(BytesCount::of_str(&text)).bench(|| {
-        let mut restorer = vault.restorer(Channel::Text);
+        let mut restorer = vault.restorer();
         let pieces = text.as_bytes().chunks(12).map(|piece| str::from_utf8(piece).expect("ASCII"));
-        pieces.map(|piece| restorer.push(piece).len()).sum::<usize>() + restorer.finish().len()
+        pieces.map(|piece| restorer.push(piece, &mut []).len()).sum::<usize>()
+            + restorer.finish(&mut []).len()
     });
 }
 

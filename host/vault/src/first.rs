@@ -1,7 +1,7 @@
 //! Texts as a session had them first, by the place where they stood. Bounded, first in stays.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bound::MemoryBound;
 
@@ -14,33 +14,23 @@ const MAX_BYTES: usize = 2 << 20;
 /// Bytes of an entry besides its text, estimated.
 const ENTRY: usize = 96;
 
-/// What leaves were first, of one conversation or of many. A clone is the same memory.
+/// What leaves were first, of one conversation or of many.
 ///
 /// Some sessions are named by their client and hold conversations of several agents, which must be told
 /// apart. Others are known by how they begin, prompt included, and several of these may be one conversation
 /// whose prompt changed: they share this memory.
-#[derive(Clone)]
 pub struct FirstSeen {
-    texts: Arc<Mutex<FirstTexts>>,
-    of_one: bool,
+    texts: Mutex<FirstTexts>,
+    /// Whether all requests that it is for are of one conversation.
+    pub is_of_one: bool,
 }
 
 impl FirstSeen {
-    /// Begins the memory of a session of which nothing is known.
-    pub(crate) fn of_many(shared: &MemoryBound) -> Self {
-        FirstSeen { texts: Arc::new(Mutex::new(FirstTexts::within(shared))), of_one: false }
-    }
-
-    /// Begins the memory of one conversation, which counts towards a bound that it shares with others.
+    /// Begins the memory of one conversation, or of a session of which nothing is known. It counts towards a bound
+    /// that it shares with others.
     #[must_use]
-    pub fn of_one(shared: &MemoryBound) -> Self {
-        FirstSeen { of_one: true, ..FirstSeen::of_many(shared) }
-    }
-
-    /// Returns whether all requests that it is for are of one conversation.
-    #[must_use]
-    pub fn is_of_one(&self) -> bool {
-        self.of_one
+    pub fn new(shared: &MemoryBound, is_of_one: bool) -> Self {
+        FirstSeen { texts: Mutex::new(FirstTexts::within(shared)), is_of_one }
     }
 
     /// Returns the text that stood at a place first. Where none did, and where the conversation begins
@@ -53,26 +43,6 @@ impl FirstSeen {
             texts.forget(place);
         }
         texts.first(place, text)
-    }
-
-    /// Returns what leads back to it as long as a session has it.
-    #[must_use]
-    pub fn downgrade(&self) -> WeakFirstSeen {
-        WeakFirstSeen { texts: Arc::downgrade(&self.texts), of_one: self.of_one }
-    }
-}
-
-/// A [`FirstSeen`] that it does not keep.
-pub struct WeakFirstSeen {
-    texts: Weak<Mutex<FirstTexts>>,
-    of_one: bool,
-}
-
-impl WeakFirstSeen {
-    /// Returns the memory; `None` where no session has it any more.
-    #[must_use]
-    pub fn upgrade(&self) -> Option<FirstSeen> {
-        self.texts.upgrade().map(|texts| FirstSeen { texts, of_one: self.of_one })
     }
 }
 

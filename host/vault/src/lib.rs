@@ -12,7 +12,7 @@
 //! - **One identity's tokens mean nothing to another**: every client has keys of its own
 //!   ([`TokenKeys::derive`]).
 //! - **A value is restored only if this session sent it**, and in text for people never where
-//!   something could fetch it by itself (see [`Channel::Text`]).
+//!   something could fetch it by itself (see [`Restorer`]).
 //! - **In the arguments of tools a value returns only where a rule lets it**, by where it was first
 //!   seen ([`Flow`]).
 //! - **Texts that a client may join are restored as joined**: no cutting of an answer into parts
@@ -40,11 +40,11 @@ mod word;
 
 pub use bound::{MemoryBound, TokenCounts};
 pub use file::FileName;
-pub use first::{FirstSeen, WeakFirstSeen};
+pub use first::FirstSeen;
 pub use flow::{Flow, FlowRule, InvalidPlace, Place, Seen};
 pub use keys::{ClientIdentity, InstallationKey, TokenKeys};
 pub use memory::{MAX_BYTES, MAX_ENTRIES};
-pub use restore::{Channel, Joined, Restorer, Returned};
+pub use restore::{Joined, Restorer};
 pub use surrogate::{mask, surrogate};
 pub use vault::{Collision, Vault};
 pub use word::{MAX_LABEL, Token};

@@ -1,6 +1,6 @@
 //! Puts values back where an answer repeats their tokens, in whole texts and in streams.
 //!
-//! There is one way to restore, the stream's: a whole text is a stream of one fragment. The end of
+//! A text for people is restored as a stream; a whole one is a stream of one fragment. The end of
 //! a fragment is held back only if it begins a token that the session knows. So a token may be
 //! split anywhere, and everything else leaves at once.
 //!
@@ -9,7 +9,7 @@
 //! next value away. An answer of many texts is read as each of them alone and as a client may join
 //! them. The veto of one reading is enough.
 
-use std::{borrow::Cow, fmt};
+use std::fmt;
 
 use zeroize::Zeroizing;
 
@@ -21,24 +21,11 @@ use crate::{
     word::{self, MAX_LABEL, MAX_TOKEN, TAIL},
 };
 
-/// The use of a text, which decides where values may be put back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Channel {
-    /// Text that a program may show as markdown or HTML: everywhere but inside URLs, link and image
-    /// targets, reference definitions, autolinks and HTML tags, through which a deceived model
-    /// could carry a value out.
-    Text,
-    /// Text that a program takes as it is: everywhere. It is for the content that a file editor
-    /// among a model's tools writes to a file, once policies list such tools.
-    Literal,
-}
-
-/// Restores one text of one answer. Fragments are decoded text.
+/// Restores one text of one answer, which a program may show as markdown or HTML: everywhere but inside URLs, link and
+/// image targets, reference definitions, autolinks and HTML tags, through which a deceived model could carry a value out.
+/// Fragments are decoded text.
 pub struct Restorer {
     vault: Vault,
-    /// False in a channel that restores everywhere.
-    watches: bool,
     /// The ways to read the emitted text, without duplicates: first this text alone. While a
     /// fragment is taken, also what a client may have joined before it.
     readings: Vec<ReadState>,
@@ -52,7 +39,7 @@ pub struct Restorer {
 ///
 /// A client shows the parts of an answer one behind the other, so a link that begins in one part
 /// may end in the next. Each text is therefore restored within everything that may stand before it,
-/// see [`Restorer::push_within`].
+/// see [`Restorer::push`].
 #[derive(Clone, Copy, Default)]
 pub struct Joined(ReadState);
 
@@ -92,44 +79,14 @@ struct FoundToken {
     whence: Whence,
 }
 
-/// A text for a tool, and what became of the tokens in it. No `Debug`: it may hold values.
-pub struct Returned {
-    /// The text.
-    pub text: Zeroizing<String>,
-    /// Tokens in whose place their values stand.
-    pub restored: usize,
-    /// Tokens of this session that stay, because no rule lets their values go there.
-    pub kept: usize,
-}
-
 impl Restorer {
-    pub(crate) fn new(vault: Vault, channel: Channel) -> Self {
-        let watches = match channel {
-            Channel::Text => true,
-            Channel::Literal => false,
-        };
-        Self {
-            vault,
-            watches,
-            readings: vec![ReadState::default()],
-            held: String::new(),
-            recent: String::new(),
-        }
+    pub(crate) fn new(vault: Vault) -> Self {
+        Self { vault, readings: vec![ReadState::default()], held: String::new(), recent: String::new() }
     }
 
-    /// Takes the next fragment and returns what can be emitted now.
-    pub fn push(&mut self, fragment: &str) -> String {
-        self.push_within(fragment, &mut [])
-    }
-
-    /// Ends the text and returns what was held back.
-    pub fn finish(&mut self) -> String {
-        self.finish_within(&mut [])
-    }
-
-    /// Takes the next fragment as [`Restorer::push`] does, and restores only what each of the
+    /// Takes the next fragment and returns what can be emitted now. Restored is only what each of the
     /// joined texts would restore too. The joined texts then read the returned text.
-    pub fn push_within(&mut self, fragment: &str, joined: &mut [Joined]) -> String {
+    pub fn push(&mut self, fragment: &str, joined: &mut [Joined]) -> String {
         if self.held.is_empty() {
             return self.within(joined, |this| this.take(fragment));
         }
@@ -137,8 +94,8 @@ impl Restorer {
         self.within(joined, |this| this.take(&text))
     }
 
-    /// Ends the text as [`Restorer::finish`] does. The joined texts then read the returned text.
-    pub fn finish_within(&mut self, joined: &mut [Joined]) -> String {
+    /// Ends the text and returns what was held back. The joined texts then read the returned text.
+    pub fn finish(&mut self, joined: &mut [Joined]) -> String {
         let rest = std::mem::take(&mut self.held);
         self.within(joined, |this| this.emit(&rest, &mut String::new()));
         self.vault.count(0, 0, altered(&self.vault, &self.recent, self.recent.len(), true));
@@ -194,13 +151,7 @@ impl Restorer {
 
     /// Emits the model's own text.
     fn emit(&mut self, text: &str, out: &mut String) {
-        for reading in &mut self.readings {
-            if self.watches {
-                reading.read(text);
-            } else {
-                reading.previous = text.as_bytes().last().copied().or(reading.previous);
-            }
-        }
+        self.readings.iter_mut().for_each(|reading| reading.read(text));
         out.push_str(text);
         self.look_for_altered(text);
     }
@@ -216,16 +167,14 @@ impl Restorer {
 
     /// Emits a token's value, or the token where its value must not stand.
     fn put_back(&mut self, token: &str, value: Value, out: &mut String) {
-        if self.watches && self.readings.iter().any(|reading| reading.context.vetoes()) {
+        if self.readings.iter().any(|reading| reading.context.vetoes()) {
             self.vault.count(0, 1, 0);
             return self.emit(token, out);
         }
         self.vault.count(1, 0, 0);
         self.recent.clear();
         for reading in &mut self.readings {
-            if self.watches {
-                reading.context.read(&value);
-            }
+            reading.context.read(&value);
             reading.previous = token.as_bytes().last().copied();
         }
         out.push_str(&value);
@@ -248,35 +197,19 @@ impl Drop for Restorer {
 }
 
 impl Vault {
-    /// Puts values back in a whole text.
-    pub fn restore<'t>(&self, text: &'t str, channel: Channel) -> Cow<'t, str> {
-        if self.is_empty() || next_token(self, text, None).is_none() {
-            return Cow::Borrowed(text);
-        }
-        let mut restorer = Restorer::new(self.clone(), channel);
-        let mut out = restorer.push(text);
-        out.push_str(&restorer.finish());
-        Cow::Owned(out)
-    }
-
     /// Puts values back into a text that a tool writes into these files, where their rules let them.
     #[must_use]
-    pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Returned {
+    pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Zeroizing<String> {
         let mut out = Zeroizing::new(String::with_capacity(text.len()));
-        let (mut restored, mut kept, mut from) = (0, 0, 0);
+        let mut from = 0;
         while let Some(found) = next_token(self, &text[from..], previous(text, from)) {
             out.push_str(&text[from..from + found.start]);
-            if found.whence.flow.allows(&found.whence.seen, tool, files) {
-                out.push_str(&found.value);
-                restored += 1;
-            } else {
-                out.push_str(&text[from + found.start..from + found.end]);
-                kept += 1;
-            }
+            let may_return = found.whence.flow.allows(&found.whence.seen, tool, files);
+            out.push_str(if may_return { &found.value } else { &text[from + found.start..from + found.end] });
             from += found.end;
         }
         out.push_str(&text[from..]);
-        Returned { text: out, restored, kept }
+        out
     }
 
     /// Returns how many tokens of this session a text has.

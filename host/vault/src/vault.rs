@@ -13,7 +13,7 @@ use crate::{
     flow::{Flow, Seen},
     keys::TokenKeys,
     memory::{Memory, MemoryUse, RecalledValue, Whence},
-    restore::{Channel, Restorer},
+    restore::Restorer,
     word::{self, Tail, Token},
 };
 
@@ -26,7 +26,7 @@ struct Inner {
     /// The requests of a session may overlap, hence a lock. It is held for one look or one change,
     /// and nothing under it calls out.
     memory: Mutex<Memory>,
-    first: FirstSeen,
+    first: Arc<FirstSeen>,
 }
 
 /// Two values of one session have the same token. The redaction was not remembered and must not be
@@ -50,11 +50,11 @@ impl Vault {
 
     /// Begins a session whose memory counts towards a bound that it shares with others.
     pub fn within(keys: TokenKeys, shared: &MemoryBound) -> Self {
-        Self::sharing(keys, shared, FirstSeen::of_many(shared))
+        Self::sharing(keys, shared, Arc::new(FirstSeen::new(shared, false)))
     }
 
     /// Begins such a session of a conversation of which other sessions may be, too.
-    pub fn sharing(keys: TokenKeys, shared: &MemoryBound, first: FirstSeen) -> Self {
+    pub fn sharing(keys: TokenKeys, shared: &MemoryBound, first: Arc<FirstSeen>) -> Self {
         Self(Arc::new(Inner { keys, memory: Mutex::new(Memory::within(shared)), first }))
     }
 
@@ -136,9 +136,9 @@ impl Vault {
         &self.0.first
     }
 
-    /// Returns a restorer for one channel of one response stream.
-    pub fn restorer(&self, channel: Channel) -> Restorer {
-        Restorer::new(self.clone(), channel)
+    /// Returns a restorer for one text of one answer.
+    pub fn restorer(&self) -> Restorer {
+        Restorer::new(self.clone())
     }
 
     fn remember(
@@ -199,6 +199,6 @@ mod tests {
             vault.remember(token.clone(), "bob@example.org", MemoryUse::Restore, None).unwrap_err();
         assert_eq!(collision.token, token);
         assert!(!format!("{collision} {collision:?}").contains("example.org"));
-        assert_eq!(vault.restore(token.as_str(), Channel::Text), "ann@example.org");
+        assert_eq!(vault.restorer().push(token.as_str(), &mut []), "ann@example.org");
     }
 }

@@ -1,105 +1,69 @@
-//! The APIs: one module each, behind [`AnswerWire`]. Only this file knows them all.
+//! The APIs: one module and one [`AnswerWire`] each. Only this file knows them all.
 
 mod chat;
-mod code_assist;
 mod gemini;
 mod messages;
 mod responses;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use leafgate_api::Api;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::event::StreamEvent;
-use crate::json::{Object, count, text};
+use crate::json::{Again, Object, count, member, merge, text};
 use crate::reply::{Failure, Finish, Head, Reply, Usage};
 use crate::said::Says;
 
-/// Writes answers as an API spells them.
-pub trait AnswerWriter {
-    /// Writes a reply as the JSON answer of this API. What the API has no place for is left out.
-    #[must_use]
-    fn write(self, reply: &Reply, head: &Head) -> Value;
-
-    /// Returns the event stream that a JSON answer of this API stands for, all that a reply has no
-    /// place for included; `None` for what is no answer, such as an error. `usage` says whether the
-    /// request asked for the event with the costs, which chat completions send only then.
-    #[must_use]
-    fn events(self, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>>;
-
-    /// Adds a text behind all that a whole answer says to people, and returns whether it could: an
-    /// answer that calls tools is no last word.
-    fn append(self, whole: &mut Value, text: &str) -> bool;
+/// Writes a reply as the JSON answer of an API. What the API has no place for is left out.
+#[must_use]
+pub fn write_answer(api: Api, reply: &Reply, head: &Head) -> Value {
+    let wire = wire(api);
+    let whole = (wire.write)(reply, head);
+    match wire.wrapped_in {
+        Some(key) => json!({ key: whole }),
+        None => whole,
+    }
 }
 
-impl AnswerWriter for Api {
-    fn write(self, reply: &Reply, head: &Head) -> Value {
-        wire(self).write(reply, head)
-    }
+/// Returns the event stream that a JSON answer of an API stands for, all that a reply has no place for
+/// included; `None` for what is no answer, such as an error. `usage` says whether the request asked for
+/// the event with the costs, which chat completions send only then.
+#[must_use]
+pub fn answer_events(api: Api, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
+    let (wire, outer) = (wire(api), whole.as_object()?);
+    let Some(key) = wire.wrapped_in else { return (wire.events)(outer, usage) };
+    let pieces = (wire.events)(outer.get(key)?.as_object()?, usage)?;
+    // What stands beside the answer stands beside each piece of it.
+    let wrapped = |piece: StreamEvent| {
+        let mut event = outer.clone();
+        event.insert(key.to_owned(), Arc::unwrap_or_clone(piece.data?));
+        Some(StreamEvent::plain(event.into()))
+    };
+    pieces.into_iter().map(wrapped).collect()
+}
 
-    fn events(self, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
-        wire(self).events(whole.as_object()?, usage)
-    }
-
-    fn append(self, whole: &mut Value, text: &str) -> bool {
-        wire(self).append(whole, text).is_some()
-    }
+/// Adds a text behind all that a whole answer says to people, and returns whether it could: an answer that
+/// calls tools is no last word.
+pub fn append_text(api: Api, whole: &mut Value, text: &str) -> bool {
+    let wire = wire(api);
+    let inner = match wire.wrapped_in {
+        Some(key) => whole.get_mut(key),
+        None => Some(whole),
+    };
+    inner.and_then(|inner| (wire.append)(inner, text)).is_some()
 }
 
 /// Returns how an API spells answers.
-pub(crate) fn wire(api: Api) -> &'static dyn AnswerWire {
+pub(crate) fn wire(api: Api) -> &'static AnswerWire {
     match api {
-        Api::Chat => &chat::ChatAnswers,
-        Api::Responses => &responses::ResponsesAnswers,
-        Api::Messages => &messages::MessagesAnswers,
-        Api::Gemini => &gemini::GeminiAnswers,
-        Api::CodeAssist => &code_assist::CodeAssistAnswers,
+        Api::Chat => &chat::WIRE,
+        Api::Responses => &responses::WIRE,
+        Api::Messages => &messages::WIRE,
+        Api::Gemini => &gemini::WIRE,
+        Api::CodeAssist => &gemini::CODE_ASSIST,
     }
-}
-
-/// How an API spells answers.
-pub(crate) trait AnswerWire: Sync {
-    /// What is its own, in words and ways.
-    fn terms(&self) -> &'static WireTerms;
-
-    /// Puts an event to what came before it; returns whether all of it has a place.
-    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool;
-
-    /// Completes what was put together.
-    fn settle(&self, _: &mut AnswerAssembly) {}
-
-    /// The answer that a stream stands for; `None` where nothing of one came.
-    fn whole(&self, mut assembly: AnswerAssembly) -> Option<Object> {
-        self.settle(&mut assembly);
-        let AnswerAssembly { mut root, items, came, .. } = assembly;
-        // An error is alone.
-        if !items.is_empty() || root.contains_key("id") || !root.contains_key("error") {
-            let items = items.into_values().map(Value::Object);
-            root.insert(self.terms().list.to_owned(), items.collect());
-        }
-        came.then_some(root)
-    }
-
-    /// The object within a whole answer that says who answered and why it ended.
-    fn root<'v>(&self, whole: &'v Object) -> &'v Object {
-        whole
-    }
-
-    /// Why the model stopped, as far as a whole answer says it itself.
-    fn finish(&self, root: &Object) -> Option<Finish>;
-
-    /// What a further request repeats of a whole answer.
-    fn turn(&self, whole: &Value) -> Vec<Value>;
-
-    /// Writes a reply as a whole answer.
-    fn write(&self, reply: &Reply, head: &Head) -> Value;
-
-    /// Adds a text to a whole answer; `None` where it has no place for one.
-    fn append(&self, whole: &mut Value, text: &str) -> Option<()>;
-
-    /// The stream that a whole answer stands for.
-    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<StreamEvent>>;
 }
 
 /// Choices, blocks or items of one stream that are kept.
@@ -108,7 +72,7 @@ const MAX_ITEMS: usize = 2048;
 /// A stream that is put together to the answer that it stands for.
 #[derive(Clone)]
 pub(crate) struct AnswerAssembly {
-    wire: &'static dyn AnswerWire,
+    wire: &'static AnswerWire,
     root: Object,
     /// Its choices, blocks or items, by their index.
     items: BTreeMap<usize, Object>,
@@ -134,15 +98,28 @@ impl AnswerAssembly {
 
     /// Takes an event; returns whether all of it has a place.
     pub(crate) fn take(&mut self, event: Value) -> bool {
-        match event {
-            Value::Object(event) => self.wire.put(self, event),
-            _ => false,
+        let Value::Object(mut event) = event else { return false };
+        let Some(key) = self.wire.wrapped_in else { return (self.wire.put)(self, event) };
+        let piece = event.remove(key);
+        merge(&mut self.beside, event, Again::Replace);
+        match piece {
+            Some(Value::Object(piece)) => (self.wire.put)(self, piece),
+            other => other.is_none(),
         }
     }
 
-    /// The whole answer; `None` where nothing of one came.
-    pub(crate) fn whole(self) -> Option<Value> {
-        self.wire.whole(self).map(Value::Object)
+    /// The answer that the stream stands for; `None` where nothing of one came.
+    pub(crate) fn whole(mut self) -> Option<Value> {
+        (self.wire.settle)(&mut self);
+        let AnswerAssembly { wire, mut root, items, mut beside, came, .. } = self;
+        // An error is alone.
+        if !items.is_empty() || root.contains_key("id") || !root.contains_key("error") {
+            let items = items.into_values().map(Value::Object);
+            root.insert(wire.list.to_owned(), items.collect());
+        }
+        let Some(key) = wire.wrapped_in else { return came.then_some(root.into()) };
+        beside.extend(came.then(|| (key.to_owned(), root.into())));
+        (!beside.is_empty()).then_some(beside.into())
     }
 
     /// A choice, block or item, begun or not.
@@ -151,8 +128,24 @@ impl AnswerAssembly {
     }
 }
 
-/// The words and ways of an API for what an answer says beside its texts and calls.
-pub(crate) struct WireTerms {
+/// How an API spells answers, in words and ways.
+pub(crate) struct AnswerWire {
+    /// The member that holds the answer, where something else stands around it.
+    pub(crate) wrapped_in: Option<&'static str>,
+    /// Puts an event to what came before it; returns whether all of it has a place.
+    put: fn(&mut AnswerAssembly, Object) -> bool,
+    /// Completes what was put together.
+    settle: fn(&mut AnswerAssembly),
+    /// Why the model stopped, as far as a whole answer says it itself.
+    pub(crate) finish: fn(&Object) -> Option<Finish>,
+    /// What a further request repeats of a whole answer.
+    pub(crate) turn: fn(&Value) -> Vec<Value>,
+    /// Writes a reply as a whole answer.
+    write: fn(&Reply, &Head) -> Value,
+    /// Adds a text to a whole answer; `None` where it has no place for one.
+    append: fn(&mut Value, &str) -> Option<()>,
+    /// The stream that a whole answer stands for.
+    events: fn(&Object, bool) -> Option<Vec<StreamEvent>>,
     /// Makes what reads an answer, given whether its reasoning comes with an encrypted copy.
     pub(crate) says: fn(bool) -> Box<dyn Says>,
     /// The members of which an answer has one.
@@ -176,7 +169,7 @@ pub(crate) struct WireTerms {
     /// The members that hold the id, the model and the time.
     head: [&'static str; 3],
     /// Why a model stops. Of several words for one reason the first is written.
-    finish: &'static [(&'static str, Finish)],
+    reasons: &'static [(&'static str, Finish)],
     /// The member that says what the answer cost.
     usage: &'static str,
     /// The counts within it, by their pointers; those of one kind are added up.
@@ -189,7 +182,7 @@ pub(crate) struct LiveTerms {
     pub(crate) around: (usize, usize),
     /// Whether what it cost is an event of its own.
     pub(crate) costs_apart: bool,
-    /// Whether each part is an element of [`WireTerms::list`]; all texts are one otherwise.
+    /// Whether each part is an element of [`AnswerWire::list`]; all texts are one otherwise.
     pub(crate) has_parts: bool,
     /// Where an event says the place of a part, or where texts are one, of a call.
     pub(crate) index: &'static str,
@@ -210,18 +203,23 @@ enum Count {
     Total,
 }
 
-impl WireTerms {
+impl AnswerWire {
+    /// The object within a whole answer that says who answered and why it ended.
+    pub(crate) fn root<'v>(&self, whole: &'v Object) -> &'v Object {
+        self.wrapped_in.and_then(|key| member(whole, key)).unwrap_or(whole)
+    }
+
     /// Why a model stopped.
-    fn finish(&self, word: Option<&Value>) -> Option<Finish> {
+    fn reason(&self, word: Option<&Value>) -> Option<Finish> {
         let word = word?.as_str()?;
-        let known = self.finish.iter().find(|(own, _)| *own == word);
+        let known = self.reasons.iter().find(|(own, _)| *own == word);
         Some(known.map_or(Finish::Other, |(_, finish)| *finish))
     }
 
     /// The word for why a model stops; where there is none, the one for an ordinary end.
     fn word(&self, finish: Finish) -> &'static str {
-        let known = self.finish.iter().find(|(_, own)| *own == finish);
-        known.or(self.finish.first()).map_or("", |(word, _)| word)
+        let known = self.reasons.iter().find(|(_, own)| *own == finish);
+        known.or(self.reasons.first()).map_or("", |(word, _)| word)
     }
 
     pub(crate) fn head(&self, root: &Object) -> Head {

@@ -83,7 +83,7 @@ fn say(message: &mut Map<String, Value>, words: &str) {
 pub(crate) fn is_probabilities(api: Api, document: &Document, member: NodeId) -> bool {
     /// Values around the deepest ones; what a call has as arguments lies deeper.
     const DEEPEST: usize = 5;
-    let Some(own) = wire(api).terms().probabilities else { return false };
+    let Some(own) = wire(api).probabilities else { return false };
     let is_own = matches!(document.segment(member), Some(Segment::Key(key)) if key == own);
     // Where nobody asked for them stands a null, or an empty list.
     let is_own = is_own && document.children(member).next().is_some();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::edit;
 use crate::account::{Account, Heard};
 use crate::answer::{Answer, RunKind, TextRun};
-use crate::apis::{AnswerAssembly, AnswerWriter as _, wire};
+use crate::apis::{AnswerAssembly, answer_events, wire};
 use crate::event::StreamEvent;
 use crate::hearing::StreamStep;
 use crate::limits::AnswerError;
@@ -198,18 +198,18 @@ impl Gathered {
     #[must_use]
     pub fn rest(&self, changed: &Value) -> Option<Vec<StreamEvent>> {
         let (api, usage) = (self.answer.api, self.usage);
-        let Some(passed) = &self.passed else { return api.events(changed, usage) };
+        let Some(passed) = &self.passed else { return answer_events(api, changed, usage) };
         match api {
             Api::Chat => chat(passed, changed, usage),
             Api::Messages | Api::Responses => {
-                let sent = kept(passed, changed, wire(api).terms().list)?;
+                let sent = kept(passed, changed, wire(api).list)?;
                 let begins = ["message_start", "response.created", "response.in_progress", "response.queued"];
                 let is_left = |event: &mut Value| {
                     let index = event.get("index").or_else(|| event.get("output_index"));
                     index.and_then(Value::as_u64).is_none_or(|index| index >= sent)
                         && !event["type"].as_str().is_some_and(|kind| begins.contains(&kind))
                 };
-                Some(filtered(api.events(changed, usage)?, is_left, self.sequence))
+                Some(filtered(answer_events(api, changed, usage)?, is_left, self.sequence))
             }
             Api::Gemini | Api::CodeAssist => gemini(api, passed, changed, usage),
         }
@@ -271,7 +271,7 @@ fn chat(passed: &Value, changed: &Value, usage: bool) -> Option<Vec<StreamEvent>
         }
         says
     };
-    Some(filtered(Api::Chat.events(&changed, usage)?, is_left, None))
+    Some(filtered(answer_events(Api::Chat, &changed, usage)?, is_left, None))
 }
 
 /// Where an API of Gemini has its candidates.
@@ -305,5 +305,5 @@ fn gemini(api: Api, passed: &Value, changed: &Value, usage: bool) -> Option<Vec<
         }
         *parts = left;
     }
-    api.events(&changed, usage)
+    answer_events(api, &changed, usage)
 }

@@ -1,8 +1,8 @@
 //! Tool calls of answers that wait, over synthetic and every recorded stream.
 
 use leafgate_answer::{
-    Account, Answer, AnswerError, AnswerLimits, AnswerWriter as _, Api, Call, CallError, CallKind, Finish,
-    Gathered, Gathering, Hearing, Holding, Reader, Reply, RunKind, StreamStep, TextRun,
+    Account, Answer, AnswerError, AnswerLimits, Api, Call, CallError, CallKind, Finish, Gathered, Gathering,
+    Hearing, Holding, Reader, Reply, RunKind, StreamStep, TextRun, answer_events, write_answer,
 };
 use leafgate_harness::recordings;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn reply() -> Reply {
 
 fn whole(api: Api) -> Value {
     let head = leafgate_answer::Head { id: "r1".into(), model: "m".into(), ..Default::default() };
-    api.write(&reply(), &head)
+    write_answer(api, &reply(), &head)
 }
 
 fn answer(api: Api, whole: &Value) -> Answer {
@@ -99,7 +99,7 @@ fn calls_of(api: Api, whole: &Value) -> Vec<Call> {
 }
 
 fn stream_of(api: Api, whole: &Value) -> Vec<u8> {
-    api.events(whole, false).unwrap().iter().map(ToString::to_string).collect::<String>().into_bytes()
+    answer_events(api, whole, false).unwrap().iter().map(ToString::to_string).collect::<String>().into_bytes()
 }
 
 #[test]

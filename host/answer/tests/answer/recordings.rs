@@ -1,7 +1,8 @@
 //! What the crate promises, over every recorded answer.
 
 use leafgate_answer::{
-    Answer, AnswerLimits, AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reader, Reply,
+    Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply, answer_events, append_text,
+    write_answer,
 };
 use leafgate_harness::recordings;
 use proptest::prelude::*;
@@ -116,7 +117,7 @@ fn says_nothing(value: &Value) -> bool {
 }
 
 fn framed(api: Api, json: &Value) -> Option<String> {
-    Some(api.events(json, true)?.iter().map(ToString::to_string).collect())
+    Some(answer_events(api, json, true)?.iter().map(ToString::to_string).collect())
 }
 
 // S3-17
@@ -184,7 +185,7 @@ fn a_reply_written_for_its_own_api_is_read_again() {
     let streams = streams().into_iter();
     let streams = streams.map(|recorded| (recorded.name, stream(recorded.api, &recorded.body, &[]).0));
     for (name, answer) in answers.chain(streams).filter(|(_, answer)| answer.failure.is_none()) {
-        let written = answer.api.write(&answer.reply, &answer.head);
+        let written = write_answer(answer.api, &answer.reply, &answer.head);
         let again = whole(answer.api, written.to_string().as_bytes());
         assert_eq!(spelled(&without_gaps(again.reply)), spelled(&without_gaps(answer.reply)), "{name}");
         assert_eq!(again.head, answer.head, "{name}");
@@ -209,7 +210,7 @@ fn a_reply_crosses_to_every_other_api() {
     for (Recorded { name, .. }, answer) in wholes().into_iter().filter(|(_, answer)| answer.failure.is_none())
     {
         for &other in Api::ALL {
-            let written = other.write(&answer.reply, &answer.head);
+            let written = write_answer(other, &answer.reply, &answer.head);
             let read = whole(other, written.to_string().as_bytes());
             assert_eq!(read.reply.reasoning, answer.reply.reasoning, "{name} as {other:?}");
             assert_eq!(read.reply.content, answer.reply.content, "{name} as {other:?}");
@@ -320,7 +321,7 @@ fn no_shape_makes_it_panic_and_what_is_replayed_reads_alike() {
             reader.push(json.to_string().as_bytes()).unwrap();
             let text = framed(api, &json);
             let Ok(answer) = reader.finish() else { return Ok(()) };
-            let _ = (answer.turn(), api.write(&answer.reply, &answer.head), format!("{answer:?}"));
+            let _ = (answer.turn(), write_answer(api, &answer.reply, &answer.head), format!("{answer:?}"));
             if let Some(text) = text {
                 let mut reader = Reader::stream(api, AnswerLimits::default());
                 reader.push(text.as_bytes()).unwrap();
@@ -367,8 +368,8 @@ fn no_event_makes_it_panic() {
 fn a_last_word_is_added_behind_what_an_answer_says() {
     for &api in Api::ALL {
         let reply = Reply { content: "Hi.".into(), finish: Some(Finish::Stop), ..Reply::default() };
-        let mut whole = api.write(&reply, &Head::default());
-        assert!(api.append(&mut whole, " Bye."), "{api:?}");
+        let mut whole = write_answer(api, &reply, &Head::default());
+        assert!(append_text(api, &mut whole, " Bye."), "{api:?}");
         let mut reader = Reader::whole(api, AnswerLimits::default());
         reader.push(whole.to_string().as_bytes()).unwrap();
         let read = reader.finish().unwrap().reply;
@@ -379,7 +380,7 @@ fn a_last_word_is_added_behind_what_an_answer_says() {
 
         let call = Call { id: "c".into(), name: "look".into(), arguments: "{}".into(), ..Call::default() };
         let calls = Reply { calls: vec![call], finish: Some(Finish::Calls), ..Reply::default() };
-        let mut whole = api.write(&calls, &Head::default());
-        assert!(!api.append(&mut whole, " Bye."), "{api:?}: the model goes on");
+        let mut whole = write_answer(api, &calls, &Head::default());
+        assert!(!append_text(api, &mut whole, " Bye."), "{api:?}: the model goes on");
     }
 }

@@ -1,7 +1,8 @@
 //! Answers that no recording has: broken, hostile, unusual.
 
 use leafgate_answer::{
-    Answer, AnswerError, AnswerLimits, AnswerWriter as _, Api, CallKind, Delta, Finish, Reader, Reply,
+    Answer, AnswerError, AnswerLimits, Api, CallKind, Delta, Finish, Reader, Reply, answer_events,
+    write_answer,
 };
 use serde_json::{Value, json};
 
@@ -184,7 +185,7 @@ fn arguments_that_were_cut_off_stay_text() {
     let text = events(&[vec![start], block(0, tool, &[piece])].concat());
     let reply = stream(Api::Messages, &text).reply;
     assert_eq!(reply.calls[0].arguments.expose(), "{\"path\": \"/tm");
-    let written = Api::Messages.write(&reply, &Default::default());
+    let written = write_answer(Api::Messages, &reply, &Default::default());
     assert_eq!(written["content"][0]["input"], json!({}), "no arguments can be made of them");
 }
 
@@ -297,8 +298,11 @@ fn a_turn_keeps_what_the_provider_signed() {
     ]);
     let answer = whole(Api::Messages, &json!({ "id": "m", "content": content, "stop_reason": "tool_use" }));
     assert_eq!(answer.turn(), [json!({ "role": "assistant", "content": content })]);
-    let text: String =
-        Api::Messages.events(&answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
+    let text: String = answer_events(Api::Messages, &answer.json(), false)
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(stream(Api::Messages, &text).turn(), answer.turn());
 }
 
@@ -309,7 +313,7 @@ fn a_refusal_is_said_in_each_api() {
     let answer = whole(Api::Chat, &refusal);
     assert_eq!((answer.reply.content.expose(), answer.reply.finish), ("I will not.", Some(Finish::Refusal)));
     for api in [Api::Chat, Api::Responses, Api::Messages] {
-        let again = whole(api, &api.write(&answer.reply, &answer.head)).reply;
+        let again = whole(api, &write_answer(api, &answer.reply, &answer.head)).reply;
         assert_eq!(
             (again.content, again.finish),
             (answer.reply.content.clone(), Some(Finish::Refusal)),
@@ -322,7 +326,7 @@ fn a_refusal_is_said_in_each_api() {
 fn a_prompt_that_gemini_refuses_is_filtered() {
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
     assert_eq!(whole(Api::Gemini, &blocked).reply.finish, Some(Finish::Filtered));
-    assert_eq!(Api::Gemini.events(&blocked, false).map(|events| events.len()), Some(1));
+    assert_eq!(answer_events(Api::Gemini, &blocked, false).map(|events| events.len()), Some(1));
     assert_eq!(stream(Api::Gemini, &events(&[blocked])).reply.finish, Some(Finish::Filtered));
 }
 
@@ -342,8 +346,8 @@ fn gemini_streams_an_array_without_sse() {
 fn costs_come_only_to_those_who_ask() {
     let json = json!({ "choices": [{ "index": 0, "message": { "content": "a" }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": 1, "completion_tokens": 2 } });
-    let asked = Api::Chat.events(&json, true).unwrap();
-    let plain = Api::Chat.events(&json, false).unwrap();
+    let asked = answer_events(Api::Chat, &json, true).unwrap();
+    let plain = answer_events(Api::Chat, &json, false).unwrap();
     assert_eq!(asked.len(), plain.len() + 1);
     assert!(plain.iter().all(|event| !event.to_string().contains("usage")));
     assert_eq!(plain.last().unwrap().to_string(), "data: [DONE]\n\n");
@@ -355,8 +359,11 @@ fn reasoning_in_many_parts_keeps_its_paragraphs() {
         { "type": "summary_text", "text": "**One**" }, { "type": "summary_text", "text": "**Two**" }] });
     let answer = whole(Api::Responses, &json!({ "id": "x", "status": "completed", "output": [item] }));
     assert_eq!(answer.reply.reasoning.expose(), "**One**\n\n**Two**");
-    let text: String =
-        Api::Responses.events(&answer.json(), false).unwrap().iter().map(ToString::to_string).collect();
+    let text: String = answer_events(Api::Responses, &answer.json(), false)
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let mut reader = Reader::stream(Api::Responses, AnswerLimits::default());
     let deltas = reader.push(text.as_bytes()).unwrap();
     assert_eq!(deltas.iter().filter(|delta| matches!(delta, Delta::Reasoning(_))).count(), 3);
@@ -367,7 +374,8 @@ fn reasoning_in_many_parts_keeps_its_paragraphs() {
 fn calls_that_are_no_objects_are_no_calls() {
     let json = json!({ "choices": [{ "message": { "tool_calls": ["x", null, 1] }, "finish_reason": "tool_calls" }] });
     assert!(whole(Api::Chat, &json).reply.calls.is_empty());
-    let text: String = Api::Chat.events(&json, false).unwrap().iter().map(ToString::to_string).collect();
+    let text: String =
+        answer_events(Api::Chat, &json, false).unwrap().iter().map(ToString::to_string).collect();
     assert!(stream(Api::Chat, &text).reply.calls.is_empty());
 }
 
@@ -383,7 +391,7 @@ fn counts_beyond_reason_are_the_largest() {
         let reply = whole(api, &json).reply;
         assert_eq!(reply.usage.map(|usage| usage.input), Some(many), "{api:?}");
         for &other in Api::ALL {
-            let _ = other.write(&reply, &Default::default());
+            let _ = write_answer(other, &reply, &Default::default());
         }
     }
 }

@@ -1,12 +1,12 @@
 //! One reply as every API spells it: whole, and as the stream that it stands for.
 
-use leafgate_answer::{AnswerWriter as _, Api, Call, Finish, Head, Reply, Usage};
+use leafgate_answer::{Api, Call, Finish, Head, Reply, Usage, answer_events, write_answer};
 
 fn told(reply: &Reply) -> String {
     let head = Head { id: "a-1".into(), model: "m-1".into(), created: 1 };
     let api = |&api: &Api| {
-        let written = api.write(reply, &head);
-        let events = api.events(&written, reply.usage.is_some()).unwrap_or_default();
+        let written = write_answer(api, reply, &head);
+        let events = answer_events(api, &written, reply.usage.is_some()).unwrap_or_default();
         let events: String = events.iter().map(ToString::to_string).collect();
         format!("{api:?}\n{}\n\n{}", written, events.trim_end())
     };

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::*;
 use leafgate_assemble::{
     AgentMode, Api, AssembleError, Counted, Did, FileFault, MapOf, Profile, ProfilePlugin, ProfilePrompt,
-    ToolsOf, Without, assemble, downgrade,
+    Refused, ToolsOf, assemble, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn what_gemini_has_no_place_for_is_refused() {
     assert!(refused(cached, &bare()).contains("/cachedContent"));
     let twice = r#"{"systemInstruction":{},"system_instruction":{},"contents":[]}"#;
     assert!(refused(twice, &bare()).contains("/systemInstruction: the member is here twice"));
-    let none = downgrade(Api::Gemini, one(Api::Gemini, "Hi").as_bytes(), &Without::Stream);
+    let none = downgrade(Api::Gemini, one(Api::Gemini, "Hi").as_bytes(), Refused::Stream, "");
     assert_eq!(none.unwrap(), None, "the path asks for a stream");
 }
 
@@ -485,16 +485,16 @@ fn a_request_without_images_says_where_they_were() {
             r#"{"contents":[{"parts":[{"text":"[image left out]"},{"inlineData":{"mimeType":"audio/wav","data":"x"}}]}]}"#,
         ),
     ] {
-        let made = downgrade(api, body.as_bytes(), &Without::Images).unwrap().unwrap();
+        let made = downgrade(api, body.as_bytes(), Refused::Images, "").unwrap().unwrap();
         assert_eq!(String::from_utf8_lossy(&made), lesser);
-        assert!(downgrade(api, &made, &Without::Images).unwrap().is_none(), "there is none any more");
+        assert!(downgrade(api, &made, Refused::Images, "").unwrap().is_none(), "there is none any more");
     }
 }
 
 #[test]
 fn a_request_without_tools_has_no_trace_of_them() {
     let body = r#"{"model":"m","tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":"auto","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"a","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},{"role":"assistant","content":"done"},{"role":"user","content":"b"}]}"#;
-    let made = downgrade(Api::Chat, body.as_bytes(), &Without::Tools).unwrap().unwrap();
+    let made = downgrade(Api::Chat, body.as_bytes(), Refused::Tools, "").unwrap().unwrap();
     assert_eq!(
         String::from_utf8_lossy(&made),
         r#"{"model":"m","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"done"},{"role":"user","content":"b"}]}"#
@@ -502,13 +502,13 @@ fn a_request_without_tools_has_no_trace_of_them() {
     // Behind the results of its calls the model has nothing to answer without them.
     let ends = body.replace(r#",{"role":"assistant","content":"done"},{"role":"user","content":"b"}"#, "");
     let ends = ends.replace(r#""content":null"#, r#""content":"I look.""#);
-    assert!(downgrade(Api::Chat, ends.as_bytes(), &Without::Tools).unwrap().is_none());
+    assert!(downgrade(Api::Chat, ends.as_bytes(), Refused::Tools, "").unwrap().is_none());
 }
 
 #[test]
 fn a_request_is_asked_without_a_stream_and_of_no_model_that_it_asks_already() {
     let body = br#"{"model":"m","stream":true,"stream_options":{},"messages":[]}"#;
-    let made = |without| downgrade(Api::Chat, body, &without).unwrap();
-    assert_eq!(made(Without::Stream).unwrap(), br#"{"model":"m","messages":[]}"#);
-    assert_eq!(made(Without::Model("m".to_owned())), None);
+    let made = |without| downgrade(Api::Chat, body, without, "m").unwrap();
+    assert_eq!(made(Refused::Stream).unwrap(), br#"{"model":"m","messages":[]}"#);
+    assert_eq!(made(Refused::Model), None);
 }

@@ -5,7 +5,7 @@
 
 use crate::common::*;
 use leafgate_assemble::{
-    AgentMode, Api, Continuation, MapOf, Profile, ProfilePlugin, ProfilePrompt, ToolsOf, Without, downgrade,
+    AgentMode, Api, Continuation, MapOf, Profile, ProfilePlugin, ProfilePrompt, Refused, ToolsOf, downgrade,
 };
 use serde_json::{Value, json};
 
@@ -227,8 +227,8 @@ fn asking(said: &[Said], picks: &Value, profile: &Profile) -> String {
 }
 
 /// The lesser form of a conversation, in every API.
-fn lesser(said: &[Said], without: &Without) -> String {
-    told(|api| match downgrade(api, spelled(api, said).to_string().as_bytes(), without) {
+fn lesser(said: &[Said], without: Refused) -> String {
+    told(|api| match downgrade(api, spelled(api, said).to_string().as_bytes(), without, "other") {
         Ok(made) => made.map_or("none".to_owned(), |made| String::from_utf8(made).unwrap()),
         Err(error) => error.to_string(),
     })
@@ -372,19 +372,19 @@ fn context_is_kept_while_tools_run() {
 // S3-18
 #[test]
 fn words_stand_where_images_were() {
-    insta::assert_snapshot!(lesser(&[Picture("What is it?")], &Without::Images));
+    insta::assert_snapshot!(lesser(&[Picture("What is it?")], Refused::Images));
 }
 
 // S3-19
 #[test]
 fn exchanges_leave_with_the_tools() {
-    insta::assert_snapshot!(lesser(TOOLS, &Without::Tools));
+    insta::assert_snapshot!(lesser(TOOLS, Refused::Tools));
 }
 
 // S3-20
 #[test]
 fn another_model_is_asked() {
-    insta::assert_snapshot!(lesser(TALK, &Without::Model("other".to_owned())));
+    insta::assert_snapshot!(lesser(TALK, Refused::Model));
 }
 
 /// A stored call left without what was asked, its result as a whole, and a denied one not at all.

@@ -7,7 +7,7 @@ use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use leafgate_admin::{ApiError, Event, RuntimeFile};
-use leafgate_gate::sse::{Field, Lines, Piece, field};
+use leafgate_answer::{Field, Lines, Piece, field};
 
 use super::http::{AdminEndpoint, waiting_runtime};
 
@@ -72,14 +72,14 @@ const MAX_LINE: usize = 1024 * 1024;
 /// Decodes the next bytes of a stream, cut anywhere. Comments and unknown events are ignored.
 fn decoded(lines: &mut Lines, bytes: Bytes) -> Vec<Event> {
     let mut events = Vec::new();
-    lines.push(bytes, |piece| {
+    for piece in lines.push(bytes) {
         // The gate writes an event's data on one line.
         if let Piece::Line(line) = &piece
             && let Field::Data(json) = field(line)
         {
             events.extend(serde_json::from_slice(json).ok());
         }
-    });
+    }
     events
 }
 

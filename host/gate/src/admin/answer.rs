@@ -61,13 +61,13 @@ impl CallFailure {
 
 impl From<Refusal> for CallFailure {
     fn from(refusal: Refusal) -> Self {
-        let code = match refusal.code() {
+        let code = match refusal.code {
             Code::Foreign => ErrorCode::ForeignOrigin,
             Code::TooLarge => ErrorCode::TooLarge,
             Code::Internal => ErrorCode::Internal,
             _ => ErrorCode::Malformed,
         };
-        CallFailure { status: refusal.status(), ..CallFailure::new(code, refusal.message()) }
+        CallFailure { status: refusal.status, ..CallFailure::new(code, refusal.message) }
     }
 }
 

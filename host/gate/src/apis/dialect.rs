@@ -7,6 +7,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use leafgate_answer::StreamEvent;
 use serde_json::Value;
 
 use crate::apis::echo::{self, Echoed};
@@ -28,9 +29,9 @@ pub(crate) struct ApiDialect {
     pub(crate) provider: &'static str,
     /// The body of an error. It has a member `error`.
     pub(crate) error: fn(&Refusal) -> Value,
-    /// Appends what ends a stream with an error: one of these words, or the upstream's. The flag says
-    /// whether the same request may go better the next time.
-    pub(crate) end_stream: fn(&Value, bool, &mut String),
+    /// What ends a stream with an error: one of these words, or the upstream's. The flag says whether the
+    /// same request may go better the next time.
+    pub(crate) end_stream: fn(&Value, bool) -> Vec<StreamEvent>,
     /// A sign of life in a stream.
     pub(crate) keepalive: &'static [u8],
 }
@@ -65,21 +66,23 @@ impl ErrorBody {
     /// What ends a stream of this API. `again` says whether the same request may go better the next
     /// time.
     pub(crate) fn events(&self, api: Api, again: bool) -> Bytes {
-        let mut stream = String::new();
-        (api.dialect.end_stream)(&self.0, again, &mut stream);
-        stream.into()
+        framed(&(api.dialect.end_stream)(&self.0, again))
     }
+}
+
+fn framed(events: &[StreamEvent]) -> Bytes {
+    events.iter().map(ToString::to_string).collect::<String>().into()
 }
 
 /// Returns what the model would answer if it said the message of a refusal, where that is wanted.
 fn spoken(refusal: &Refusal, api: Api) -> Option<Echoed> {
-    echo::say(api, refusal.manner()?, refusal.message())
+    echo::say(api, refusal.manner.as_ref()?, &refusal.message)
 }
 
 /// Returns what ends a stream of this API that was begun: the message of a refusal as the model's words, or an error.
 pub(crate) fn ending(refusal: &Refusal, api: Api) -> Bytes {
     match spoken(refusal, api) {
-        Some(Echoed::Events(events)) => events.concat().into(),
+        Some(Echoed::Events(events)) => framed(&events),
         Some(Echoed::Json(_)) | None => ErrorBody::of(refusal, api).events(api, refusal.may_pass_later()),
     }
 }
@@ -90,7 +93,7 @@ pub(crate) fn refused(refusal: Refusal, api: Api) -> Response<Content> {
         return spoken.into_response();
     }
     let mut response = Response::new(content::full(ErrorBody::of(&refusal, api).json()));
-    *response.status_mut() = refusal.status();
+    *response.status_mut() = refusal.status;
     *response.headers_mut() = refusal.headers();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -15,10 +15,11 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use leafgate_answer::{AnswerWriter as _, Api as AnswerApi, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_answer::{
+    Api as AnswerApi, Finish, Head, LiveAnswer, Reply, StreamEvent, Usage, parse, write_answer,
+};
 use leafgate_tokenize::estimate;
 use leafgate_tree::Document;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apis::Api;
@@ -38,54 +39,38 @@ const SENT: &str = "leafgate_sent";
 /// large to be restored.
 const MOST_SENT: usize = 1024 * 1024;
 
-/// What of a request shapes the answer, in whatever API.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct EchoRequest {
-    model: Option<String>,
-    stream: Option<bool>,
-    stream_options: Option<StreamOptions>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
 /// A request, and what its answer says.
+#[derive(derive_more::Deref)]
 pub(crate) struct Echo<'r> {
-    /// Where it was sent, without the query.
-    pub(crate) path: &'r str,
-    /// The body, word for word.
+    #[deref(forward)]
+    manner: &'r Manner,
+    /// The body, word for word, or what the model is to say.
     pub(crate) text: &'r str,
-    pub(crate) model: String,
-    /// Whether the body asks for a stream of events.
-    pub(crate) streams: bool,
-    /// Whether the client wants the price of a streamed answer.
-    pub(crate) usage: bool,
 }
 
-/// Returns how a request is answered that was sent to a path, and whose path may name its model. What is no turn of a conversation
-/// has no words of a model.
+/// Returns how a request is answered that was sent to a path, which may name its model. What is no turn of a conversation has no
+/// words of a model.
 pub(crate) fn manner(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
-    let usage = ["stream_options", "include_usage"];
-    let usage = usage.iter().try_fold(document.root(), |at, key| document.member(at, key));
-    let usage = usage.and_then(|node| document.leaf(node));
-    let manner = || Manner {
-        path: path.to_owned(),
-        model: document.model().as_deref().or(model).unwrap_or_default().to_owned(),
-        streams: api.streams(document),
-        usage: usage.is_some_and(|leaf| leaf.text().expose() == "true"),
+    api.converses().then(|| Box::new(shape(path, model, api.streams(document), Some(document))))
+}
+
+/// The shape of the answer; to a body that is no JSON, of one that says nothing.
+fn shape(path: &str, model: Option<&str>, streams: bool, request: Option<&Document>) -> Manner {
+    let counts = |request: &Document| {
+        let keys = ["stream_options", "include_usage"];
+        let usage = keys.iter().try_fold(request.root(), |at, key| request.member(at, key));
+        usage.and_then(|node| request.leaf(node)).is_some_and(|leaf| leaf.text().expose() == "true")
     };
-    api.converses().then(|| Box::new(manner()))
+    let model = model.map(str::to_owned).or_else(|| Some(request?.model()?.into_owned()));
+    let (path, model) = (path.to_owned(), model.unwrap_or_default());
+    Manner { path, model, streams, usage: request.is_some_and(counts) }
 }
 
 /// An answer in the shape of an API.
 pub(crate) enum Echoed {
     Json(Value),
     /// A stream; each of its events leaves by itself.
-    Events(Vec<String>),
+    Events(Vec<StreamEvent>),
 }
 
 impl Echo<'_> {
@@ -97,12 +82,12 @@ impl Echo<'_> {
     /// Returns what a model would answer of an API; `id` names the answer.
     pub(crate) fn spoken(&self, api: AnswerApi, id: &str) -> Echoed {
         if !self.streams {
-            return Echoed::Json(api.write(&reply(self.text, true), &self.head(id)));
+            return Echoed::Json(write_answer(api, &reply(self.text, true), &self.head(id)));
         }
         let mut live = LiveAnswer::new(api, self.head(id), self.usage);
         let mut events: Vec<_> = fragments(self.text).flat_map(|text| live.say(text)).collect();
         events.extend(live.end(&reply("", true)));
-        Echoed::Events(events.iter().map(ToString::to_string).collect())
+        Echoed::Events(events)
     }
 
     /// Returns the answers of one fragment each that a stream of Google is made of.
@@ -111,7 +96,7 @@ impl Echo<'_> {
         let mut texts = fragments(self.text).chain(self.text.is_empty().then_some("")).peekable();
         std::iter::from_fn(|| {
             let text = texts.next()?;
-            Some(api.write(&reply(text, texts.peek().is_none()), &head))
+            Some(write_answer(api, &reply(text, texts.peek().is_none()), &head))
         })
         .collect()
     }
@@ -150,22 +135,21 @@ pub(crate) fn answer(
     }
     // A body that is no request of this API is echoed all the same: what is wrong with it, the
     // reader sees.
-    let asked: EchoRequest = serde_json::from_str(text).unwrap_or_default();
-    let echo = Echo {
-        path: uri.path(),
-        text,
-        model: asked.model.unwrap_or_else(|| "echo".to_owned()),
-        streams: asked.stream == Some(true),
-        usage: asked.stream_options.is_some_and(|options| options.include_usage),
-    };
-    match (api.echo)(&echo) {
+    let asked = parse(body.clone()).ok();
+    // Where the path says it, the row answers so.
+    let streams = api.streams_by_path.is_none() && asked.as_ref().is_some_and(Document::streams);
+    let mut manner = shape(uri.path(), api.model(uri.path()).as_deref(), streams, asked.as_ref());
+    if manner.model.is_empty() {
+        manner.model = "echo".to_owned();
+    }
+    match (api.echo)(&Echo { manner: &manner, text }) {
         Some(Echoed::Json(mut answer)) => {
             show_sent(&mut answer, text);
             json_answer(&answer)
         }
         Some(Echoed::Events(mut events)) => {
-            if let Some(first) = events.first_mut() {
-                show_sent_in_event(first, text);
+            if let Some(first) = events.first_mut().and_then(StreamEvent::data_mut) {
+                show_sent(first, text);
             }
             event_stream(events)
         }
@@ -202,8 +186,7 @@ const GOOGLE_LOGIN: &str =
 
 /// Returns what the model would answer if it said just this; `None` where the API has no shape for it.
 pub(crate) fn say(api: Api, manner: &Manner, text: &str) -> Option<Echoed> {
-    let Manner { path, model, streams, usage } = manner;
-    (api.echo)(&Echo { path, text, model: model.clone(), streams: *streams, usage: *usage })
+    (api.echo)(&Echo { manner, text })
 }
 
 impl Echoed {
@@ -223,14 +206,6 @@ fn show_sent(answer: &mut Value, sent: &str) {
     }
 }
 
-/// The same for an event, whose data is one line.
-fn show_sent_in_event(event: &mut String, sent: &str) {
-    let Some((head, data)) = event.split_once("data: ") else { return };
-    let Ok(mut data) = serde_json::from_str(data) else { return };
-    show_sent(&mut data, sent);
-    *event = format!("{head}data: {data}\n\n");
-}
-
 /// Cuts a text into [`FRAGMENTS`], between characters.
 pub(crate) fn fragments(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
@@ -248,9 +223,10 @@ pub(crate) fn fragments(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Each event is a frame of its own.
-fn event_stream(events: Vec<String>) -> Response<Content> {
-    let frames =
-        events.into_iter().map(|event| Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from(event))));
+fn event_stream(events: Vec<StreamEvent>) -> Response<Content> {
+    let frames = events
+        .into_iter()
+        .map(|event| Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from(event.to_string()))));
     let mut response = Response::new(content::stream(StreamBody::new(stream::iter(frames))));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     response

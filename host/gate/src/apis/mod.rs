@@ -4,7 +4,7 @@
 //! holds text for people, what names a conversation, and how the built-in upstream answers. The
 //! drivers ([`crate::restore`], [`echo`], [`dialect`], [`crate::session`],
 //! [`crate::route`]) ask the rows of this file and know no API by name. To add one, write its
-//! folder and name it in [`ENDPOINTS`], and in [`DIALECTS`] where its errors have a form of their
+//! folder and name it in [`endpoints`], and in [`DIALECTS`] where its errors have a form of their
 //! own.
 //!
 //! A path decides, in the one spelling that [`leafgate_policy::endpoint`] gives it. Where it is
@@ -35,8 +35,8 @@ use crate::apis::echo::{Echo, Echoed};
 use crate::session::BodyHints;
 use crate::target::UpstreamKind;
 
-/// Every endpoint whose bodies have a shape that the gate knows.
-static ENDPOINTS: [&Endpoint; 16] = [
+/// The endpoints of OpenAI and Anthropic.
+static OF_OPENAI_AND_ANTHROPIC: [&Endpoint; 8] = [
     &chat::CHAT,
     &responses::RESPONSES,
     &responses::INPUT_TOKENS,
@@ -45,15 +45,12 @@ static ENDPOINTS: [&Endpoint; 16] = [
     &messages::COUNT_TOKENS,
     &embeddings::EMBEDDINGS,
     &completions::COMPLETIONS,
-    &gemini::ENDPOINTS[0],
-    &gemini::ENDPOINTS[1],
-    &gemini::ENDPOINTS[2],
-    &gemini::ENDPOINTS[3],
-    &gemini::ENDPOINTS[4],
-    &gemini::ENDPOINTS[5],
-    &gemini::ENDPOINTS[6],
-    &gemini::ENDPOINTS[7],
 ];
+
+/// Every endpoint whose bodies have a shape that the gate knows.
+fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
+    OF_OPENAI_AND_ANTHROPIC.into_iter().chain(&gemini::ENDPOINTS)
+}
 
 /// Those that only an upstream of Copilot's has.
 static OF_COPILOT: [&Endpoint; 2] = [&copilot::BESIDE, &copilot::AGENTS];
@@ -66,7 +63,7 @@ static DIALECTS: [&ApiDialect; 4] =
 /// An API, or a part of one that has bodies of its own.
 pub(crate) struct Endpoint {
     /// Its name in our own words.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// Whether a POST to this path and query asks it.
     serves: fn(&Endpoint, &str, Option<&str>) -> bool,
     /// What a body is read as; `None` where its shape must tell.
@@ -111,11 +108,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns its name in our own words.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn serves(&self, path: &str, query: Option<&str>) -> bool {
         (self.serves)(self, path, query)
     }
@@ -149,28 +141,16 @@ pub(crate) struct Conversation {
     /// Whether a request asks for a stream of events.
     streams: fn(&Document) -> bool,
     /// Whether the reasoning of an answer to a request comes with an encrypted copy.
-    seals: fn(&Document) -> bool,
+    pub(crate) seals: fn(&Document) -> bool,
     /// Whose form its answers have.
-    answers: AnswerApi,
+    pub(crate) answers: AnswerApi,
     /// What a body says about the conversation it belongs to.
     pub(crate) hints: fn(&Document) -> BodyHints,
 }
 
-impl Conversation {
-    /// Returns whose form its answers have.
-    pub(crate) fn answers(&self) -> AnswerApi {
-        self.answers
-    }
-
-    /// Returns whether the reasoning of an answer to a request comes with an encrypted copy.
-    pub(crate) fn seals(&self, request: &Document) -> bool {
-        (self.seals)(request)
-    }
-}
-
 /// The API that a request asks.
 #[derive(Clone, Copy, derive_more::Debug, derive_more::Deref)]
-#[debug("{}", self.name())]
+#[debug("{}", self.name)]
 pub(crate) struct Api {
     #[deref(forward)]
     endpoint: &'static Endpoint,
@@ -184,9 +164,8 @@ impl Api {
     pub(crate) fn of(kind: UpstreamKind, method: &Method, uri: &Uri, headers: &HeaderMap) -> Api {
         let (path, query) = (endpoint(uri.path()), uri.query());
         let own = endpoints_of(kind).iter().find(|endpoint| endpoint.serves(&path, query));
-        let asked =
-            || ENDPOINTS.iter().find(|endpoint| method == Method::POST && endpoint.serves(&path, query));
-        own.or_else(asked).map_or_else(|| Api::nobodys(&path, headers), |endpoint| Api::at(endpoint))
+        let asked = || endpoints().find(|endpoint| method == Method::POST && endpoint.serves(&path, query));
+        own.copied().or_else(asked).map_or_else(|| Api::nobodys(&path, headers), Api::at)
     }
 
     fn at(endpoint: &'static Endpoint) -> Api {
@@ -205,8 +184,8 @@ impl Api {
         if !self.endpoint.follows_shape(&endpoint(path)) {
             return self;
         }
-        let same = |api: &&&Endpoint| api.format == Some(format) && api.conversation.is_some();
-        ENDPOINTS.iter().find(same).map_or(self, |endpoint| Api { endpoint, by_shape: true })
+        let same = |api: &&Endpoint| api.format == Some(format) && api.conversation.is_some();
+        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, by_shape: true })
     }
 
     /// Whether the shape of the body told it, and no path: its answer may be another one's then.
@@ -248,17 +227,17 @@ impl Api {
     /// Every API, and last what paths of nobody are taken for.
     pub(crate) fn every() -> impl Iterator<Item = Api> {
         let others = DIALECTS.into_iter().map(|dialect| dialect.other);
-        ENDPOINTS.into_iter().chain(OF_COPILOT).chain(others).map(Api::at)
+        endpoints().chain(OF_COPILOT).chain(others).map(Api::at)
     }
 
     /// The API of this name.
     pub(crate) fn named(name: &str) -> Option<Api> {
-        Api::every().find(|api| api.name() == name)
+        Api::every().find(|api| api.name == name)
     }
 
     /// What requests of a format say about their conversations, whatever path they came by.
     pub(crate) fn conversation_in(format: Format) -> Option<&'static Conversation> {
-        ENDPOINTS.iter().filter(|endpoint| endpoint.format == Some(format)).find_map(|e| e.conversation)
+        endpoints().filter(|endpoint| endpoint.format == Some(format)).find_map(|e| e.conversation)
     }
 
     /// Whether the answer is the model's turn in a conversation.
@@ -274,11 +253,11 @@ impl Api {
 
 impl PartialEq for Api {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
+        self.name == other.name
     }
 }
 
-/// What an upstream has beside [`ENDPOINTS`], whatever the method.
+/// What an upstream has beside [`endpoints`], whatever the method.
 fn endpoints_of(kind: UpstreamKind) -> &'static [&'static Endpoint] {
     match kind {
         UpstreamKind::Models => &[],

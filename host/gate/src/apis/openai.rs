@@ -1,12 +1,12 @@
 //! What OpenAI's APIs share: where they begin, their errors, and what is wider than a conversation.
 
+use leafgate_answer::StreamEvent;
 use leafgate_tree::Document;
 use serde_json::json;
 
 use super::beside::is_below;
 use super::{Endpoint, segment};
 use crate::apis::dialect::ApiDialect;
-use crate::sse;
 
 /// Where APIs begin: OpenAI's, and those that took its paths over; Azure's versioned API; Azure's
 /// older one; the one that ChatGPT's subscriptions pay for; Google's for OpenAI's clients.
@@ -35,13 +35,13 @@ pub(super) static OPENAI: ApiDialect = ApiDialect {
     provider: "openai",
     error: |refusal| {
         json!({ "error": {
-            "message": refusal.message(),
-            "type": if refusal.status().is_server_error() { "server_error" } else { "invalid_request_error" },
+            "message": refusal.message,
+            "type": if refusal.status.is_server_error() { "server_error" } else { "invalid_request_error" },
             "param": null,
-            "code": refusal.code().as_str(),
+            "code": refusal.code.as_str(),
         }})
     },
-    end_stream: |error, _, stream| sse::event(stream, None, &json!({ "error": error["error"] })),
+    end_stream: |error, _| vec![StreamEvent::plain(json!({ "error": error["error"] }))],
     // A comment, which clients skip by the grammar of event streams (WHATWG HTML, 9.2.5).
     keepalive: b": keepalive\n\n",
 };

@@ -149,7 +149,7 @@ fn what_is_near_a_path_is_another() {
 #[test]
 fn an_upstream_of_copilot_has_paths_of_its_own() {
     let api = |method, path: &str| {
-        Api::of(UpstreamKind::Copilot, &method, &path.parse().unwrap(), &HeaderMap::new()).name()
+        Api::of(UpstreamKind::Copilot, &method, &path.parse().unwrap(), &HeaderMap::new()).name
     };
     for (path, expected) in [
         ("/auto", "copilot"),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api as AnswerApi, Reader};
+use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader, answer_events, append_text};
 use serde_json::Value;
 
 use crate::answer::gather_whole;
@@ -42,7 +42,7 @@ impl Shared {
         if footnote.is_none() && !replays {
             return Ok(answer);
         }
-        let api = conversation.answers();
+        let api = conversation.answers;
         let most = self.limits.answer;
         let made = async move { remade(answer, api, came, wanted, footnote, most).await };
         if wanted == AnswerForm::Whole || is_begun {
@@ -105,7 +105,7 @@ fn written(
         return None;
     }
     let mut whole = answer.json();
-    let added = footnote.is_some_and(|footnote| api.append(&mut whole, footnote));
+    let added = footnote.is_some_and(|footnote| append_text(api, &mut whole, footnote));
     if came == wanted && !added {
         return None;
     }
@@ -116,7 +116,7 @@ fn written(
         }
         AnswerForm::Whole => Some(whole.to_string().into()),
         AnswerForm::Events => {
-            let events = api.events(&whole, answer.reply.usage.is_some())?;
+            let events = answer_events(api, &whole, answer.reply.usage.is_some())?;
             Some(events.iter().map(ToString::to_string).collect::<String>().into())
         }
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http::header::{HeaderName, HeaderValue};
-use leafgate_assemble::{Api as AssembleApi, Refused, Without, downgrade, refused};
+use leafgate_assemble::{Api as AssembleApi, Refused, downgrade, refused};
 use leafgate_policy::Otherwise;
 
 use crate::arriving::Arriving;
@@ -84,23 +84,21 @@ impl DowngradeFlow {
     fn next(&mut self, refused: Refused, sent: &[u8], along: &mut Along) -> Next {
         let Some(api) = self.format.api() else { return Next::Pass };
         let allowed = &self.assembly.downgrade;
-        match refused {
-            Refused::Images if allowed.images => self.without(api, refused, Without::Images, sent),
-            Refused::Tools if allowed.tools => self.without(api, refused, Without::Tools, sent),
-            Refused::Stream if self.assembly.replay_stream => {
-                self.without(api, refused, Without::Stream, sent)
-            }
-            Refused::Model => self.next_model(api, sent, along),
-            Refused::Images | Refused::Tools | Refused::Stream => Next::Pass,
-        }
+        let is_allowed = match refused {
+            Refused::Model => return self.next_model(api, sent, along),
+            Refused::Images => allowed.images,
+            Refused::Tools => allowed.tools,
+            Refused::Stream => self.assembly.replay_stream,
+        };
+        if is_allowed { self.without(api, refused, sent) } else { Next::Pass }
     }
 
     /// Leaves something out, once.
-    fn without(&mut self, api: AssembleApi, refused: Refused, without: Without, sent: &[u8]) -> Next {
+    fn without(&mut self, api: AssembleApi, refused: Refused, sent: &[u8]) -> Next {
         if !self.lessened.without.insert(refused) {
             return Next::Pass;
         }
-        match downgrade(api, sent, &without) {
+        match downgrade(api, sent, refused, "") {
             Ok(Some(body)) => {
                 // A stream that is replayed is no less.
                 if refused != Refused::Stream {
@@ -117,7 +115,7 @@ impl DowngradeFlow {
         let left = &assembly.downgrade.models[self.lessened.models..];
         for model in left {
             self.lessened.models += 1;
-            if let Ok(Some(body)) = downgrade(api, sent, &Without::Model(model.clone())) {
+            if let Ok(Some(body)) = downgrade(api, sent, Refused::Model, model) {
                 self.lessened.words.retain(|word| word != Refused::Model.name());
                 self.lessened.words.push(Refused::Model.name().to_owned());
                 if Arc::make_mut(&mut self.subject).ask_model(model, true) {

@@ -75,7 +75,7 @@ impl Dismissed {
             _ => Code::Cancelled,
         };
         let manner = manner.filter(|_| code == Code::Cancelled);
-        Refusal::new(StatusCode::BAD_REQUEST, code, self.message()).in_manner(manner)
+        Refusal { manner, ..Refusal::new(StatusCode::BAD_REQUEST, code, self.message()) }
     }
 
     /// Says who held the request, for which rules, and what became of it.
@@ -194,7 +194,7 @@ mod tests {
             (to("POST", "/v1/b"), b"shown"),
             (to("DELETE", "/v1/a"), b"shown"),
         ] {
-            assert_eq!(check_release(&release(body), &to).unwrap_err().code(), Code::Internal);
+            assert_eq!(check_release(&release(body), &to).unwrap_err().code, Code::Internal);
         }
     }
 }

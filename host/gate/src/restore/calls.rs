@@ -219,10 +219,10 @@ impl RestoredCalls {
             let editor = stretch.editor.unwrap_or(tool);
             let part = &text[stretch.at.clone()];
             let returned = self.vault.restore_into(part, editor, &stretch.files);
-            let more = returned.text.matches('\n').count() - part.matches('\n').count();
+            let more = returned.matches('\n').count() - part.matches('\n').count();
             match more {
-                0 => out.push_str(&returned.text),
-                _ => out.push_str(&with_lead(&returned.text, stretch.lead)),
+                0 => out.push_str(&returned),
+                _ => out.push_str(&with_lead(&returned, stretch.lead)),
             }
             from = stretch.at.end;
         }

@@ -55,7 +55,7 @@ impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
         let conversation = api.conversation?;
-        let account = Account::new(conversation.answers(), conversation.seals(request));
+        let account = Account::new(conversation.answers, (conversation.seals)(request));
         let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
         Some(Restoring { api, vault, account, thread: NamedThread { thread, is_named: false }, grows: false })
@@ -97,7 +97,6 @@ impl NamedThread {
     /// Remembers whose answer this is and what it calls. An answer has one name; the first counts.
     fn follow(&mut self, heard: &Heard) {
         for said in &heard.said {
-            let Some(thread) = &self.thread else { return };
             let (called, arguments) = match *said {
                 Said::Id(leaf) => {
                     self.is_called(heard.document.leaf(leaf));
@@ -107,19 +106,21 @@ impl NamedThread {
                 Said::Call(_, CallSaid::Whole(called, arguments)) => (called, Some(arguments)),
                 _ => continue,
             };
+            let thread = self.thread.as_ref();
+            let Some(behind) = thread.and_then(|thread| thread.behind.as_ref()) else { continue };
             let Some(id) = called.id.and_then(|id| heard.document.leaf(id)) else { continue };
             let (id, tool) = (id.text(), called.tool.name(&heard.document));
-            thread.called(id.expose(), &tool);
+            behind.called(id.expose(), &tool);
             if let Some(arguments) = arguments {
                 let file = calls::file_read(&tool, &heard.document, arguments);
-                thread.reads(id.expose(), file.as_deref());
+                behind.reads(id.expose(), file.as_deref());
             }
         }
     }
 
     /// Forgets what it calls.
     fn doubt(&self) {
-        self.thread.iter().for_each(Thread::doubt);
+        self.thread.iter().flat_map(|thread| &thread.behind).for_each(|behind| behind.doubt());
     }
 
     fn is_called(&mut self, name: Option<Leaf<'_>>) {
@@ -127,7 +128,7 @@ impl NamedThread {
         if !std::mem::replace(&mut self.is_named, true) {
             thread.answered(name.text().expose());
         }
-        if !thread.remembers() {
+        if thread.behind.is_none() {
             self.thread = None;
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use leafgate_answer::{Position, Said, TextKind, TextPlace};
 use leafgate_tree::{Document, Draft, NodeId};
-use leafgate_vault::{Channel, Joined, Restorer, Vault};
+use leafgate_vault::{Joined, Restorer, Vault};
 
 use super::calls::{RestoredCalls, set};
 
@@ -147,7 +147,7 @@ impl RestoredSpeech {
     pub(super) fn release(&mut self, ends: impl Fn(TextPlace) -> bool, mut held: impl FnMut(HeldText)) {
         for (&place, spoken) in self.texts.iter_mut().filter(|(place, _)| ends(**place)) {
             let Some(mut restorer) = spoken.restorer.take() else { continue };
-            let text = around(&mut self.joined, place, |joined| restorer.finish_within(joined));
+            let text = around(&mut self.joined, place, |joined| restorer.finish(joined));
             if self.repeats {
                 spoken.restored.push_str(&text);
             }
@@ -165,11 +165,11 @@ impl RestoredSpeech {
         let text = leaf.text();
         let vault = &self.vault;
         let spoken = self.texts.entry(place).or_default();
-        let restorer = spoken.restorer.get_or_insert_with(|| vault.restorer(Channel::Text));
+        let restorer = spoken.restorer.get_or_insert_with(|| vault.restorer());
         let restored = around(&mut self.joined, place, |joined| {
-            let mut restored = restorer.push_within(text.expose(), joined);
+            let mut restored = restorer.push(text.expose(), joined);
             if ends {
-                restored.push_str(&restorer.finish_within(joined));
+                restored.push_str(&restorer.finish(joined));
             }
             restored
         });

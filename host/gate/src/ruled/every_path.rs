@@ -33,7 +33,7 @@ enum Decides {
 
 /// Paths of each API. One that is not here fails.
 fn paths(api: Api) -> &'static [&'static str] {
-    match api.name() {
+    match api.name {
         "chat" => &[
             "/v1/chat/completions",
             "/chat/completions",
@@ -189,7 +189,7 @@ fn an_answer_is_read_or_holds_nothing_or_its_request_is_refused() {
                         Ok(Some(ruling)) => assert!(read.api.converses() && ruling.api == read.api, "{said}"),
                         Ok(None) => assert!(holds_nothing, "{said}"),
                         Err(refusal) => {
-                            assert!(!holds_nothing && !read.api.converses(), "{said}: {}", refusal.message());
+                            assert!(!holds_nothing && !read.api.converses(), "{said}: {}", refusal.message);
                         }
                     }
                 }
@@ -215,7 +215,7 @@ fn a_conversation_is_judged_as_what_it_is_wherever_it_goes() {
         ("/v1/nobody", Format::Gemini, "gemini"),
     ] {
         let read = Read::new(UpstreamKind::Models, target, body(format));
-        assert_eq!(read.api.name(), expected, "{target}");
+        assert_eq!(read.api.name, expected, "{target}");
         for decides in [Decides::CallRule, Decides::ResponseRule, Decides::Approval] {
             let ruling = read.ruling(decides).ok().flatten().expect("somebody judges the answer");
             // What passes while it comes must be what it was taken for.

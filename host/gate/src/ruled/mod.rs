@@ -42,7 +42,7 @@ use leafgate_http::content::Content;
 use leafgate_http::media::AnswerForm;
 use leafgate_http::refusal::{Code, Refusal};
 
-pub(crate) use whole::{RuledAnswer, SoFar};
+pub(crate) use whole::SoFar;
 
 /// What an answer is judged by: what its request was judged by.
 #[derive(derive_more::Deref)]
@@ -118,7 +118,7 @@ impl Ruling {
         // What passes event by event must be what it was taken for.
         of.whole |= api.is_by_shape();
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
-        let (answers, sealed) = (conversation.answers(), conversation.seals(request));
+        let (answers, sealed) = (conversation.answers, (conversation.seals)(request));
         let several = asks_for_several(request);
         let (subject, assembly) = (Arc::new(subject), assembly.cloned());
         Ok(Some(Arc::new(Ruling { subject, assembly, of, answers, offered, sealed, several })))

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::RuledExchange;
 use super::texts::{Ends, PassingTexts};
-use super::whole::{COPIES, RuledAnswer, SoFar, too_large, unreadable};
+use super::whole::{COPIES, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
 use crate::recording::ToldRequest;
@@ -234,15 +234,14 @@ impl Judging {
         let Some(mut texts) = self.texts.take() else { return Ok(()) };
         let finished = texts.finish();
         self.ends = texts.ends();
-        self.told = Some(SoFar { tally: texts.tally, changed: texts.changed });
+        self.told = Some(texts.so_far);
         passed.extend_from_slice(&finished?);
         Ok(())
     }
 
     /// Tells what became of an answer about whose calls nobody decided: at least this.
     fn tell(&mut self, least: AnswerOutcome) {
-        let texts = self.texts.take();
-        let texts = texts.map(|texts| SoFar { tally: texts.tally, changed: texts.changed });
+        let texts = self.texts.take().map(|texts| texts.so_far);
         let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
         self.exchange.progress.answer_judged(&self.exchange.policy, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
@@ -284,15 +283,13 @@ impl Judging {
         let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
         let texts = held.texts(|kind| ends.of(kind));
         Box::pin(async move {
-            match exchange.ruled(held.answer.clone(), texts, told).await? {
-                RuledAnswer::Unchanged => Ok(as_it_came),
-                RuledAnswer::Changed(changed) => {
-                    let rest = held.rest(&changed.json()).ok_or_else(|| {
-                        Refusal::internal("what was decided cannot be told in a stream that has begun")
-                    })?;
-                    Ok(rest.iter().map(ToString::to_string).collect::<String>().into())
-                }
-            }
+            let Some(changed) = exchange.ruled(held.answer.clone(), texts, told).await? else {
+                return Ok(as_it_came);
+            };
+            let rest = held.rest(&changed.json()).ok_or_else(|| {
+                Refusal::internal("what was decided cannot be told in a stream that has begun")
+            })?;
+            Ok(rest.iter().map(ToString::to_string).collect::<String>().into())
         })
     }
 }

@@ -14,7 +14,7 @@ use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::RuledExchange;
 use super::scan::{TextScan, TextSegment, floor};
-use crate::tally::RuleTally;
+use super::whole::SoFar;
 use leafgate_http::refusal::Refusal;
 
 /// So many texts an answer may have.
@@ -30,9 +30,7 @@ pub(super) struct PassingTexts {
     texts: BTreeMap<TextPlace, TextStretch>,
     line: VecDeque<WaitingEvent>,
     /// What rules did so far.
-    pub(super) tally: RuleTally,
-    /// Whether anything was changed.
-    pub(super) changed: bool,
+    pub(super) so_far: SoFar,
 }
 
 /// Texts that follow each other.
@@ -92,8 +90,7 @@ impl PassingTexts {
             open: BTreeMap::new(),
             texts: BTreeMap::new(),
             line: VecDeque::new(),
-            tally: RuleTally::default(),
-            changed: false,
+            so_far: SoFar::default(),
         }
     }
 
@@ -148,9 +145,9 @@ impl PassingTexts {
             let Some(text) = heard.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()) else {
                 continue;
             };
-            let now = self.exchange.texts(&[&text], &mut self.tally)?;
+            let now = self.exchange.texts(&[&text], &mut self.so_far.tally)?;
             if now != text {
-                self.changed = true;
+                self.so_far.changed = true;
                 changes.push((leaf, now));
             }
         }
@@ -203,10 +200,10 @@ impl PassingTexts {
         if text.run != run || text.range.end != start {
             return Err(odd());
         }
-        let (exchange, told) = (&self.exchange, &mut self.tally);
+        let (exchange, told) = (&self.exchange, &mut self.so_far.tally);
         spoken.said.push_str(more);
         for segment in spoken.scan.push(more, |texts| exchange.texts(texts, told))? {
-            self.changed |= spoken.decide(segment);
+            self.so_far.changed |= spoken.decide(segment);
         }
         text.range.end = spoken.scan.end();
         let range = start..text.range.end;
@@ -217,12 +214,12 @@ impl PassingTexts {
     }
 
     fn end(&mut self, ends: impl Fn(bool) -> bool) -> Result<(), Refusal> {
-        let (exchange, told) = (&self.exchange, &mut self.tally);
+        let (exchange, told) = (&self.exchange, &mut self.so_far.tally);
         let ended: Vec<bool> = self.open.keys().copied().filter(|&thinks| ends(thinks)).collect();
         for run in ended.into_iter().filter_map(|thinks| self.open.remove(&thinks)) {
             let spoken = &mut self.runs[run];
             if let Some(segment) = spoken.scan.finish(|texts| exchange.texts(texts, told))? {
-                self.changed |= spoken.decide(segment);
+                self.so_far.changed |= spoken.decide(segment);
             }
         }
         Ok(())

@@ -34,14 +34,6 @@ pub(crate) struct SoFar {
     pub(super) changed: bool,
 }
 
-/// What became of a whole answer.
-pub(crate) enum RuledAnswer {
-    /// It leaves as it came.
-    Unchanged,
-    /// This leaves in its place.
-    Changed(Box<Answer>),
-}
-
 impl RuledExchange {
     /// Has an answer judged that comes whole.
     pub(super) async fn rule_whole(self: &Arc<Self>, answer: Arriving) -> Result<Content, Refusal> {
@@ -65,21 +57,19 @@ impl RuledExchange {
             return Err(too_large(most));
         }
         let texts = answer.texts().to_vec();
-        let leaves = match self.ruled(answer, texts, SoFar::default()).await? {
-            RuledAnswer::Unchanged => bytes,
-            RuledAnswer::Changed(changed) => changed.bytes().clone(),
-        };
+        let changed = self.ruled(answer, texts, SoFar::default()).await?;
+        let leaves = changed.map_or(bytes, |changed| changed.bytes().clone());
         Ok(content::with(content::full(leaves), reservation))
     }
 
-    /// Judges a whole answer, and waits for a person where one must decide about its calls. `told` is
-    /// what rules did about it before.
+    /// Judges a whole answer, and waits for a person where one must decide about its calls. Returns what leaves in its
+    /// place; `None` where it leaves as it came. `told` is what rules did about it before.
     pub(crate) async fn ruled(
         self: &Arc<Self>,
         answer: Answer,
         texts: Vec<TextRun>,
         told: SoFar,
-    ) -> Result<RuledAnswer, Refusal> {
+    ) -> Result<Option<Answer>, Refusal> {
         let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, self.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
         let (judging, read) = (Arc::clone(self), answer.clone());
@@ -119,10 +109,7 @@ impl RuledExchange {
         };
         let passes =
             matches!(outcome, AnswerOutcome::Passed | AnswerOutcome::Changed | AnswerOutcome::Approved);
-        match passes && !was_changed {
-            true => Ok(RuledAnswer::Unchanged),
-            false => Ok(RuledAnswer::Changed(Box::new(answer))),
-        }
+        Ok((was_changed || !passes).then_some(answer))
     }
 
     /// Has a person decide about the calls of an answer, of which rules have refused `some` before.

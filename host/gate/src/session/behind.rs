@@ -43,7 +43,7 @@ impl PriorResponse {
     }
 
     /// A call of it has this id.
-    pub(super) fn called(&self, id: &str, tool: &str) {
+    pub(crate) fn called(&self, id: &str, tool: &str) {
         if !id.is_empty() && !tool.is_empty() {
             let KnownCalls { tools, taken, .. } = &mut *self.calls();
             note(tools, taken, id, Some(tool));
@@ -51,13 +51,13 @@ impl PriorResponse {
     }
 
     /// The call of this id reads this file; `None` where that is not certain.
-    pub(super) fn reads(&self, id: &str, file: Option<&str>) {
+    pub(crate) fn reads(&self, id: &str, file: Option<&str>) {
         let KnownCalls { files, taken, .. } = &mut *self.calls();
         note(files, taken, id, file);
     }
 
     /// Nobody knows what it called.
-    pub(super) fn doubt(&self) {
+    pub(crate) fn doubt(&self) {
         *self.calls() = KnownCalls { taken: MOST, ..KnownCalls::default() };
     }
 

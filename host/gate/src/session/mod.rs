@@ -9,11 +9,11 @@ mod intent;
 mod name;
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use http::HeaderMap;
 use leafgate_tree::Document;
-use leafgate_vault::{FirstSeen, MemoryBound, TokenCounts, TokenKeys, Vault, WeakFirstSeen};
+use leafgate_vault::{FirstSeen, MemoryBound, TokenCounts, TokenKeys, Vault};
 use lru::LruCache;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -42,7 +42,7 @@ pub(crate) struct Sessions {
     vaults: Mutex<LruCache<Arc<str>, Vault>>,
     /// What prompts were first, by a key of the conversation that a changed prompt leaves alone. The
     /// vaults keep it.
-    first: Mutex<LruCache<String, WeakFirstSeen>>,
+    first: Mutex<LruCache<String, Weak<FirstSeen>>>,
     /// Which conversation a response belongs to and what is known of it, by the HMAC of its id.
     responses: Mutex<LruCache<String, KnownResponse>>,
 }
@@ -87,7 +87,8 @@ pub(crate) struct Session {
 pub(crate) struct Thread {
     sessions: Arc<Sessions>,
     key: Arc<str>,
-    behind: Option<Arc<PriorResponse>>,
+    /// What is to be remembered of its response; `None` where nobody wants to know of calls.
+    pub(crate) behind: Option<Arc<PriorResponse>>,
 }
 
 /// Returns the name of a request's conversation, as the policy and its plugins see it: opaque, the
@@ -193,13 +194,13 @@ impl Sessions {
     }
 
     /// Returns what prompts were first in a conversation.
-    fn first_of(&self, conversation: &str) -> FirstSeen {
+    fn first_of(&self, conversation: &str) -> Arc<FirstSeen> {
         let mut known = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(first) = known.get(conversation).and_then(WeakFirstSeen::upgrade) {
+        if let Some(first) = known.get(conversation).and_then(Weak::upgrade) {
             return first;
         }
-        let first = FirstSeen::of_one(&self.values);
-        known.put(conversation.to_owned(), first.downgrade());
+        let first = Arc::new(FirstSeen::new(&self.values, true));
+        known.put(conversation.to_owned(), Arc::downgrade(&first));
         first
     }
 
@@ -262,26 +263,6 @@ impl Thread {
     pub(crate) fn remembering(self, request: &Document) -> Self {
         let before = self.sessions.behind(request);
         Thread { behind: Some(Arc::new(PriorResponse::to(request, before.as_deref()))), ..self }
-    }
-
-    /// Returns whether it wants to know of calls.
-    pub(crate) fn remembers(&self) -> bool {
-        self.behind.is_some()
-    }
-
-    /// A response of this conversation calls a tool.
-    pub(crate) fn called(&self, id: &str, tool: &str) {
-        self.behind.iter().for_each(|behind| behind.called(id, tool));
-    }
-
-    /// That call reads this file; `None` where that is not certain.
-    pub(crate) fn reads(&self, id: &str, file: Option<&str>) {
-        self.behind.iter().for_each(|behind| behind.reads(id, file));
-    }
-
-    /// Nobody knows what its response calls.
-    pub(crate) fn doubt(&self) {
-        self.behind.iter().for_each(|behind| behind.doubt());
     }
 }
 
@@ -418,7 +399,7 @@ mod tests {
         for n in 0..20 {
             let vault = sessions.of(&turn(n), &Hints::default()).vault;
             let token = vault.tokenize("BLOB", &format!("{n} {large}")).unwrap();
-            let restored = vault.restore(token.as_str(), leafgate_vault::Channel::Literal);
+            let restored = vault.restorer().push(token.as_str(), &mut []);
             assert_ne!(restored, token.as_str(), "a conversation that goes on remembers its own");
             assert!(sessions.values.bytes() <= bytes);
         }

@@ -19,7 +19,7 @@ use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
 use crate::log::RequestProgress;
-use crate::ruled::{RuledAnswer, Ruling, SoFar};
+use crate::ruled::{Ruling, SoFar};
 use crate::stages::{Along, Passed, RequestOutcome};
 use leafgate_http::refusal::{Code, Refusal};
 use leafgate_http::{content, media};
@@ -84,8 +84,7 @@ impl RunCase {
         let ruled = exchange.ruled_by(ruling).ruled(answer.clone(), texts, SoFar::default()).await;
         self.progress.ruled_as(&exchange.progress);
         match ruled {
-            Ok(RuledAnswer::Unchanged) => turn(answer),
-            Ok(RuledAnswer::Changed(changed)) => turn(*changed),
+            Ok(changed) => turn(changed.unwrap_or(answer)),
             Err(refusal) => not_asked(exchange, Why::Policy, refusal),
         }
     }

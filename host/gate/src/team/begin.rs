@@ -120,7 +120,7 @@ impl Exchange {
 fn not_spoken(api: Api) -> Refusal {
     let api = match api.format {
         Some(format) if format != Format::Generic => format.name(),
-        Some(_) => api.name(),
+        Some(_) => api.name,
         None => "requests of many turns at once",
     };
     Refusal::malformed(format!(

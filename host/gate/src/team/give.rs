@@ -3,7 +3,7 @@
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use leafgate_agents::{ClientCall, Degraded, Run};
-use leafgate_answer::{AnswerText, AnswerWriter as _, Call, Finish, Head, LiveAnswer, Reply, Usage};
+use leafgate_answer::{AnswerText, Call, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
@@ -90,7 +90,7 @@ impl RunCase {
             live.ends(reply);
             return Ok(None);
         }
-        let whole = self.wire.answers().write(reply, head);
+        let whole = write_answer(self.wire.answers(), reply, head);
         let mut answer = Response::new(content::full(whole.to_string().into()));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let mut answer = self.prepare(answer, self.restoring()).await?;

@@ -4,16 +4,18 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::Uri;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -93,127 +95,91 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
 /// translation forgets it after a minute or more.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
+/// A service that is a function: how a name is looked up, or a place reached.
+pub(super) struct Way<Q, R>(Arc<dyn Fn(Q) -> Pending<R> + Send + Sync>);
+
 /// Connects within one timeout.
-#[derive(Clone)]
-pub(super) struct Connector {
-    https: HttpsConnector<ConnectWay>,
-    limit: Duration,
-}
+pub(super) type Connector = Way<Uri, MaybeHttpsStream<TokioIo<TcpStream>>>;
 
-impl Connector {
-    pub(super) fn new(base: &BaseUrl, reach: &Reach, limit: Duration) -> Result<Self, ReachError> {
-        let tls = reach.tls(base.is_https())?;
-        let mut tcp = HttpConnector::new_with_resolver(Resolver(GaiResolver::new()));
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        // Divided among the addresses of a name, so that one that is silent leaves time for the next.
-        tcp.set_connect_timeout(Some(limit));
-        // An idle connection must not be forgotten by what stands on the way, nor a dead one kept.
-        tcp.set_keepalive(Some(KEEPALIVE));
-        let way = match reach.proxy_to(base)? {
-            None => ConnectWay::Direct(tcp),
-            Some(proxy) => {
-                let tunnel = Tunnel::new(proxy.address, tcp);
-                ConnectWay::Proxied(match proxy.authorization {
-                    Some(authorization) => tunnel.with_auth(authorization),
-                    None => tunnel,
-                })
-            }
-        };
-        let https = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(way);
-        Ok(Connector { https, limit })
+impl<Q: 'static, R: 'static> Way<Q, R> {
+    fn new<F>(way: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<R, BoxError>> + Send + 'static,
+    {
+        Way(Arc::new(move |to| Box::pin(way(to))))
     }
 }
 
-type Tcp = HttpConnector<Resolver>;
-
-/// The way to the upstream. A proxy is asked for a tunnel, whatever the scheme: so it sees no request.
-#[derive(Clone)]
-pub(super) enum ConnectWay {
-    Direct(Tcp),
-    Proxied(Tunnel<Tcp>),
+impl<Q, R> Clone for Way<Q, R> {
+    fn clone(&self) -> Self {
+        Way(Arc::clone(&self.0))
+    }
 }
 
-impl Service<Uri> for ConnectWay {
-    type Response = <Tcp as Service<Uri>>::Response;
+impl<Q, R> Service<Q> for Way<Q, R> {
+    type Response = R;
     type Error = BoxError;
-    type Future = Pending<Self::Response>;
+    type Future = Pending<R>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        match self {
-            ConnectWay::Direct(tcp) => tcp.poll_ready(context).map_err(Into::into),
-            ConnectWay::Proxied(tunnel) => {
-                tunnel.poll_ready(context).map_err(|error| ProxyFailed(error.into()).into())
-            }
-        }
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        match self {
-            ConnectWay::Direct(tcp) => {
-                let connecting = tcp.call(uri);
-                Box::pin(async move { connecting.await.map_err(Into::into) })
-            }
-            ConnectWay::Proxied(tunnel) => {
-                let connecting = tunnel.call(uri);
-                Box::pin(async move { connecting.await.map_err(|error| ProxyFailed(error.into()).into()) })
-            }
-        }
+    fn call(&mut self, to: Q) -> Self::Future {
+        (self.0)(to)
     }
+}
+
+/// Returns the way to an upstream, within one timeout. A proxy is asked for a tunnel, whatever the scheme: so it sees no request.
+pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Result<Connector, ReachError> {
+    let tls = reach.tls(base.is_https())?;
+    // The system's resolver, with an error of its own type, so that nobody must tell by words.
+    let resolver = Way::new(|name: Name| async {
+        let addresses = GaiResolver::new().call(name).await.map_err(UnknownHost)?;
+        Ok(addresses.collect::<Vec<_>>().into_iter())
+    });
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // Divided among the addresses of a name, so that one that is silent leaves time for the next.
+    tcp.set_connect_timeout(Some(limit));
+    // An idle connection must not be forgotten by what stands on the way, nor a dead one kept.
+    tcp.set_keepalive(Some(KEEPALIVE));
+    let way = match reach.proxy_to(base)? {
+        None => Way::new(move |to: Uri| {
+            let connecting = tcp.clone().call(to);
+            async move { connecting.await.map_err(Into::into) }
+        }),
+        Some(proxy) => {
+            let mut tunnel = Tunnel::new(proxy.address, tcp);
+            if let Some(authorization) = proxy.authorization {
+                tunnel = tunnel.with_auth(authorization);
+            }
+            Way::new(move |to| {
+                let connecting = tunnel.clone().call(to);
+                async move { connecting.await.map_err(|error| ProxyFailed(error.into()).into()) }
+            })
+        }
+    };
+    let https =
+        HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(way);
+    Ok(Way::new(move |to| {
+        let connecting = https.clone().call(to);
+        async move { timeout(limit, connecting).await.map_err(|_| TimedOut(limit))? }
+    }))
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("the proxy gave no tunnel")]
 struct ProxyFailed(#[source] BoxError);
 
-impl Service<Uri> for Connector {
-    type Response = <HttpsConnector<ConnectWay> as Service<Uri>>::Response;
-    type Error = BoxError;
-    type Future = Pending<Self::Response>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.https.poll_ready(context)
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let (connecting, limit) = (self.https.call(uri), self.limit);
-        Box::pin(async move { timeout(limit, connecting).await.map_err(|_| TimedOut(limit))? })
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 #[error("no connection within {} s", .0.as_secs_f64())]
 struct TimedOut(Duration);
 
-/// The system's resolver, with an error of its own type, so that nobody must tell by words.
-#[derive(Clone)]
-pub(super) struct Resolver(GaiResolver);
-
 #[derive(Debug, thiserror::Error)]
 #[error("the name cannot be resolved")]
 struct UnknownHost(#[source] io::Error);
-
-impl Service<Name> for Resolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = BoxError;
-    type Future = Pending<Self::Response>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, name: Name) -> Self::Future {
-        let resolving = self.0.call(name);
-        Box::pin(async move {
-            let addresses = resolving.await.map_err(UnknownHost)?;
-            Ok(addresses.collect::<Vec<_>>().into_iter())
-        })
-    }
-}
 
 #[cfg(test)]
 mod tests {

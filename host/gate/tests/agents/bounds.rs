@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http_body_util::BodyExt as _;
-use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Reader};
+use leafgate_answer::{AnswerLimits, Api, Reader, write_answer};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -249,7 +249,7 @@ async fn a_plain_request_does_not_queue_behind_a_hundred_runs() {
                 allowed.wait_for(|allowed| *allowed).await.unwrap();
             }
             let head = leafgate_answer::Head { id: "a".into(), model: "m".into(), created: 1 };
-            answer("application/json", full(Api::Chat.write(&reply, &head).to_string()))
+            answer("application/json", full(write_answer(Api::Chat, &reply, &head).to_string()))
         }
     })
     .await;
@@ -300,7 +300,7 @@ async fn many_runs_at_a_time_do_not_cross() {
             _ => reports(&format!("reported-{word}")),
         };
         let head = leafgate_answer::Head { id: "a".into(), model: "m".into(), created: 1 };
-        answer("application/json", full(Api::Chat.write(&reply, &head).to_string()))
+        answer("application/json", full(write_answer(Api::Chat, &reply, &head).to_string()))
     })
     .await;
     let stage =

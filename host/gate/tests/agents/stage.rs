@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use http::Response;
 use leafgate_agents::Team;
-use leafgate_answer::{AnswerLimits, AnswerWriter as _, Api, Call, Finish, Head, Reader, Reply};
+use leafgate_answer::{AnswerLimits, Api, Call, Finish, Head, Reader, Reply, answer_events, write_answer};
 use leafgate_gate::{ServingTeam, TeamSource};
 use serde_json::{Value, json};
 
@@ -136,12 +136,12 @@ impl Model {
         };
         let api = api_of(&seen.target);
         let head = Head { id: format!("a_{agent}_{turn}").into(), model: "m".into(), created: 1 };
-        let whole = api.write(reply, &head);
+        let whole = write_answer(api, reply, &head);
         let request: Value = serde_json::from_slice(&seen.body).unwrap();
         match request["stream"] == true {
             false => answer("application/json", full(whole.to_string())),
             true => {
-                let events = api.events(&whole, false).unwrap();
+                let events = answer_events(api, &whole, false).unwrap();
                 let events: String = events.iter().map(ToString::to_string).collect();
                 answer("text/event-stream", full(events))
             }

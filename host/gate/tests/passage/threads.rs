@@ -1,7 +1,7 @@
 //! Requests that go on from a response by its name: the call of a result stands in the response, which nobody says again.
 
 use http::Response;
-use leafgate_answer::{AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reply};
+use leafgate_answer::{Api, Call, CallKind, Finish, Head, Reply, answer_events, write_answer};
 use serde_json::{Value, json};
 
 use crate::kit::{
@@ -26,12 +26,12 @@ fn calls(response: &str, calls: &[(&str, (&str, Value))], streams: bool) -> Resp
     let calls = calls.iter().map(call).collect();
     let reply = Reply { calls, finish: Some(Finish::Calls), ..Reply::default() };
     let head = Head { id: response.into(), model: "m".into(), ..Head::default() };
-    let whole = Api::Responses.write(&reply, &head);
+    let whole = write_answer(Api::Responses, &reply, &head);
     if !streams {
         return json_answer(whole.to_string());
     }
     let events: String =
-        Api::Responses.events(&whole, false).unwrap().iter().map(ToString::to_string).collect();
+        answer_events(Api::Responses, &whole, false).unwrap().iter().map(ToString::to_string).collect();
     answer("text/event-stream", full(events))
 }
 

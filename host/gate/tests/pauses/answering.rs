@@ -3,8 +3,8 @@
 use http::Request;
 use http_body_util::Full;
 use leafgate_answer::{
-    Answer as Said, AnswerLimits, AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reader,
-    Reply as Words,
+    Answer as Said, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply as Words, answer_events,
+    write_answer,
 };
 use serde_json::{Value, json};
 
@@ -72,9 +72,9 @@ pub(crate) const LIVE: &str = "[[rule]]\nid = \"addresses\"\non = \"response\"\n
 /// What an upstream sends.
 pub(crate) fn sent(api: Api, stream: bool, words: &Words) -> String {
     let head = Head { id: "answer_1".into(), model: "m-1".into(), ..Head::default() };
-    let whole = api.write(words, &head);
+    let whole = write_answer(api, words, &head);
     match stream {
-        true => api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect(),
+        true => answer_events(api, &whole, false).unwrap().iter().map(ToString::to_string).collect(),
         false => whole.to_string(),
     }
 }

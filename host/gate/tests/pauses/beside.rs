@@ -1,7 +1,7 @@
 //! Texts of an answer beside what the model says: what a provider's own tools were asked and gave,
 //! what is quoted and what is spoken.
 
-use leafgate_answer::{AnswerWriter as _, Api};
+use leafgate_answer::{Api, answer_events};
 use serde_json::{Value, json};
 
 use crate::pauses::answering::{ADDRESS, BUFFERED, LIVE, everywhere, read, told};
@@ -69,7 +69,7 @@ fn whole(api: Api, name: &str) -> Value {
 fn sent(api: Api, stream: bool, name: &str) -> String {
     let whole = whole(api, name);
     match stream {
-        true => api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect(),
+        true => answer_events(api, &whole, false).unwrap().iter().map(ToString::to_string).collect(),
         false => whole.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Answers that clients read in different ways: where rules or a person decide about them, nothing of them passes.
 
-use leafgate_answer::{AnswerWriter as _, Api};
+use leafgate_answer::{Api, answer_events};
 use serde_json::{Value, json};
 
 use crate::pauses::answering::{self, ADDRESS, ASK, BUFFERED, LIVE, everywhere, model, request, sent};
@@ -218,7 +218,8 @@ async fn a_value_over_a_border_is_found() {
         (Api::Gemini, parts(json!([signed(ADDRESS)]))),
     ];
     for (api, whole) in cases {
-        let stream: String = api.events(&whole, false).unwrap().iter().map(ToString::to_string).collect();
+        let stream: String =
+            answer_events(api, &whole, false).unwrap().iter().map(ToString::to_string).collect();
         for (rules, streams, sent) in
             [(BUFFERED, false, whole.to_string()), (BUFFERED, true, stream.clone()), (LIVE, true, stream)]
         {

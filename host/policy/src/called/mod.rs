@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_tree::{Document, NodeId, Segment, ValueType};
-use leafgate_vault::{FileName, tools};
+use leafgate_vault::FileName;
+use leafgate_vault::tools::{self, TOOLS, has};
 
 /// A text among a call's arguments that will stand in files.
 pub struct Content {
@@ -58,9 +59,9 @@ pub struct Stretch {
 #[must_use]
 pub fn file_read(tool: &str, document: &Document, arguments: NodeId) -> Option<String> {
     let members = Members::of(document, arguments)?;
-    let (key, path) = members.only_one_of(tools::PATHS)?;
-    let content = tools::editor_of(tool, key).map_or(&[][..], |editor| editor.content);
-    members.are_known(|other| other == key || content.contains(&other)).then_some(())?;
+    let (key, path) = members.only_one_of(&TOOLS.paths)?;
+    let content = tools::editor_of(tool, key).map_or(&[][..], |editor| &editor.content);
+    members.are_known(|other| other == key || has(content, other)).then_some(())?;
     members.text(path).filter(|name| FileName::parse(name).is_some())
 }
 
@@ -141,9 +142,9 @@ impl<'d> Members<'d> {
     }
 
     /// The only member that has one of these keys.
-    fn only_one_of(&self, keys: &'static [&'static str]) -> Option<(&'static str, NodeId)> {
+    fn only_one_of(&self, keys: &'static [String]) -> Option<(&'static str, NodeId)> {
         let found = |(key, node): &(String, NodeId)| {
-            keys.iter().find(|wanted| *wanted == key).map(|wanted| (*wanted, *node))
+            keys.iter().find(|wanted| *wanted == key).map(|wanted| (wanted.as_str(), *node))
         };
         let mut found = self.all.iter().filter_map(found);
         found.next().filter(|_| found.next().is_none())
@@ -164,15 +165,15 @@ impl<'d> Members<'d> {
     }
 
     fn patch(&self) -> Option<Vec<Content>> {
-        let (key, node) = self.only_one_of(tools::PATCHES)?;
+        let (key, node) = self.only_one_of(&TOOLS.patches)?;
         self.are_known(|other| other == key).then_some(())?;
         Some(vec![Content { node, form: ContentForm::Patch(PatchNames::AsNamed) }])
     }
 
     /// The script that a shell is called with: a text, or the last of three words.
     fn command(&self) -> Option<Vec<Content>> {
-        let (key, mut node) = self.only_one_of(tools::COMMANDS)?;
-        let folder = self.only_one_of(tools::FOLDERS);
+        let (key, mut node) = self.only_one_of(&TOOLS.commands)?;
+        let folder = self.only_one_of(&TOOLS.folders);
         let is_folder = |other: &str| folder.is_some_and(|(key, _)| key == other);
         self.are_known(|other| other == key || is_folder(other)).then_some(())?;
         let words: Vec<NodeId> = self.document.children(node).collect();
@@ -190,28 +191,28 @@ impl<'d> Members<'d> {
     }
 
     fn edits(&self, tool: &str) -> Option<Vec<Content>> {
-        let (key, path) = self.only_one_of(tools::PATHS)?;
+        let (key, path) = self.only_one_of(&TOOLS.paths)?;
         let editor = tools::editor_of(tool, key)?;
         self.are_known(|other| {
-            other == key || editor.content.contains(&other) || editor.edits == Some(other)
+            other == key || has(&editor.content, other) || editor.edits.as_deref() == Some(other)
         })
         .then_some(())?;
         let file: Arc<[FileName]> = [FileName::parse(&self.text(path)?)?].into();
         let mut contents = self.contents(editor, &file);
         for edit in self.list(editor)? {
             // What names a file of its own is no part of this one.
-            edit.are_known(|other| editor.content.contains(&other)).then_some(())?;
+            edit.are_known(|other| has(&editor.content, other)).then_some(())?;
             contents.extend(edit.contents(editor, &file));
         }
         Some(contents)
     }
 
     fn edits_of_many(&self, editor: &'static tools::Editor) -> Option<Vec<Content>> {
-        self.are_known(|other| editor.edits == Some(other)).then_some(())?;
+        self.are_known(|other| editor.edits.as_deref() == Some(other)).then_some(())?;
         let mut contents = Vec::new();
         for edit in self.list(editor)? {
-            edit.are_known(|other| other == editor.path || editor.content.contains(&other)).then_some(())?;
-            let file = [FileName::parse(&self.text(edit.get(editor.path)?)?)?].into();
+            edit.are_known(|other| other == editor.path || has(&editor.content, other)).then_some(())?;
+            let file = [FileName::parse(&self.text(edit.get(&editor.path)?)?)?].into();
             contents.extend(edit.contents(editor, &file));
         }
         Some(contents)
@@ -219,14 +220,14 @@ impl<'d> Members<'d> {
 
     /// The edits of an editor that takes several.
     fn list(&self, editor: &tools::Editor) -> Option<Vec<Members<'d>>> {
-        let Some(list) = editor.edits.and_then(|key| self.get(key)) else { return Some(Vec::new()) };
+        let Some(list) = editor.edits.as_ref().and_then(|key| self.get(key)) else { return Some(Vec::new()) };
         self.document.children(list).map(|edit| Members::of(self.document, edit)).collect()
     }
 
     /// The texts of an editor's content.
     fn contents(&self, editor: &tools::Editor, file: &Arc<[FileName]>) -> Vec<Content> {
         let texts =
-            editor.content.iter().filter_map(|key| Some((*key, self.get(key)?))).flat_map(|(key, node)| {
+            editor.content.iter().filter_map(|key| Some((key, self.get(key)?))).flat_map(|(key, node)| {
                 match tools::may_be_lines(key) {
                     true => std::iter::once(node).chain(self.document.children(node)).collect(),
                     false => vec![node],

@@ -27,7 +27,7 @@ impl Run<'_> {
     pub(super) fn drifted(&mut self, index: RuleIndex, node: NodeId, on_drift: OnDrift) -> Option<Arc<str>> {
         let place = self.place_in_conversation(index, node);
         let text = self.draft.text(node).into_cow().into_owned();
-        let anew = on_drift == OnDrift::Pin && self.vault.first_seen().is_of_one() && self.begins();
+        let anew = on_drift == OnDrift::Pin && self.vault.first_seen().is_of_one && self.begins();
         let first = self.vault.first_seen().at(place, &text, anew)?;
         if *first == *text {
             return None;
@@ -66,7 +66,7 @@ impl Run<'_> {
         add(&self.request.agent);
         // A client has its titles made of the same words, without its tools.
         add(if self.request.tools > 0 { "tools" } else { "" });
-        if self.vault.first_seen().is_of_one() {
+        if self.vault.first_seen().is_of_one {
             // Who hands a conversation over to another agent goes on with the same words, and with that agent's tools.
             let tools = self.document.tools().into_iter();
             let names: BTreeSet<_> =

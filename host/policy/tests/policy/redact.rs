@@ -60,7 +60,7 @@ fn a_rule_that_restores_nothing_keeps_its_tokens_in_the_answer_whichever_rule_fi
         assert_forward(&evaluation);
         let sent = sent_at(&evaluation, "/messages/0/content");
         assert_eq!(sent, token("EMAIL", EMAIL));
-        assert_eq!(vault.restore(&sent, leafgate_vault::Channel::Literal), sent);
+        assert_eq!(restore(&vault, &sent), sent);
     }
 }
 
@@ -79,7 +79,7 @@ fn the_vault_learns_what_tokens_stand_for() {
     let document = document(&chat(EMAIL));
     let evaluation = policy(EMAILS).evaluate(document, &Context::default(), &vault);
     let token = sent_at(&evaluation, "/messages/0/content");
-    assert_eq!(vault.restore(&token, leafgate_vault::Channel::Text), EMAIL);
+    assert_eq!(restore(&vault, &token), EMAIL);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use leafgate_policy::{Cause, Context, Evaluation, Policy, PolicySource, Verdict}
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId};
 use leafgate_vault::Vault;
 
-use crate::support::{secret, vault};
+use crate::support::{restore, secret, vault};
 
 const RULES: &str = r#"
 [[rule]]
@@ -71,10 +71,7 @@ fn a_secret_that_a_person_writes_is_redacted_and_no_undo_or_redo_brings_it_back(
     assert!(matches!(case.review(&mut draft).unwrap(), Verdict::Pause(_)));
     let shown = draft.text(leaf).expose().to_owned();
     assert!(shown.starts_with("prod-db with ") && !shown.contains(&secret()));
-    assert_eq!(
-        case.vault.restore(&shown, leafgate_vault::Channel::Text),
-        format!("prod-db with {}", secret())
-    );
+    assert_eq!(restore(&case.vault, &shown), format!("prod-db with {}", secret()));
     draft.undo();
     assert_eq!(draft.render(), BODY);
     draft.redo();

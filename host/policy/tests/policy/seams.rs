@@ -2,7 +2,6 @@
 
 use leafgate_policy::{Cause, Context, Evaluation, Policy, Verdict};
 use leafgate_tree::Format;
-use leafgate_vault::Channel;
 use serde_json::{Value, json};
 
 use super::support::*;
@@ -93,7 +92,7 @@ fn a_value_over_adjacent_parts_leaves_in_no_format_and_comes_back_whole_and_once
         assert!(left.iter().all(|text| !text.contains(piece)), "{format}: {sent}");
         assert!(left.contains(&format!("use {}", token("SECRET", &secret()))), "{format}: {sent}");
         assert!(left.contains(&"[SECRET]".to_owned()), "no part is left without text: {sent}");
-        let restored = left.iter().map(|text| vault.restore(text, Channel::Text)).collect::<String>();
+        let restored = left.iter().map(|text| restore(&vault, text)).collect::<String>();
         assert_eq!(restored.matches(&secret()).count(), 1, "{format}");
 
         assert_eq!(

@@ -33,6 +33,12 @@ pub(crate) fn vault() -> Vault {
     Vault::new(TokenKeys::derive(&InstallationKey::from_bytes([7; 32]), &ClientIdentity::new("laptop")))
 }
 
+/// Puts values back into a whole text of an answer.
+pub(crate) fn restore(vault: &Vault, text: &str) -> String {
+    let mut restorer = vault.restorer();
+    restorer.push(text, &mut []) + &restorer.finish(&mut [])
+}
+
 pub(crate) fn token(label: &str, value: &str) -> String {
     vault().keys().token(label, value).as_str().to_owned()
 }

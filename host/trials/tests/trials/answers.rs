@@ -1,6 +1,6 @@
 //! Tests of a policy's own that are about answers, whole and as streams, of every API.
 
-use leafgate_answer::{AnswerWriter as _, Api, Call, CallKind, Finish, Head, Reply};
+use leafgate_answer::{Api, Call, CallKind, Finish, Head, Reply, answer_events, write_answer};
 use leafgate_trials::{Grade, RuleTests};
 use serde_json::{Value, json};
 
@@ -56,11 +56,11 @@ fn answer(api: Api, says: &str, calls: &[(&str, Value)]) -> Value {
         finish: Some(if calls.is_empty() { Finish::Stop } else { Finish::Calls }),
         ..Reply::default()
     };
-    api.write(&reply, &Head { id: "a".into(), model: "m".into(), created: 1 })
+    write_answer(api, &reply, &Head { id: "a".into(), model: "m".into(), created: 1 })
 }
 
 fn stream(api: Api, whole: &Value) -> String {
-    api.events(whole, false).unwrap().iter().map(ToString::to_string).collect()
+    answer_events(api, whole, false).unwrap().iter().map(ToString::to_string).collect()
 }
 
 /// A test of an answer that is written as a text.

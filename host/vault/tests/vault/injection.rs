@@ -1,8 +1,8 @@
 //! Texts that someone talked a model into, to carry a value out; and ordinary ones beside them.
 
-use leafgate_vault::{Channel, Vault};
+use leafgate_vault::Vault;
 
-use crate::{ADDRESS, characters, keys, session, stream};
+use crate::{ADDRESS, characters, keys, restore, session, stream};
 
 /// Puts tokens in place of `@`, which no row needs for itself.
 fn fill(row: &str, with: &str) -> String {
@@ -12,14 +12,14 @@ fn fill(row: &str, with: &str) -> String {
 fn stays(row: &str) {
     let (vault, token) = session();
     let text = fill(row, &token);
-    assert_eq!(vault.restore(&text, Channel::Text), text, "{row}");
-    assert_eq!(stream(&vault, Channel::Text, characters(&text)), text, "{row}");
-    assert_eq!(vault.restore(&text, Channel::Literal), fill(row, ADDRESS), "{row}");
+    assert_eq!(restore(&vault, &text), text, "{row}");
+    assert_eq!(stream(&vault, characters(&text)), text, "{row}");
+    assert_ne!(vault.tokens_in(&text), 0, "{row}");
 }
 
 fn restored(row: &str) {
     let (vault, token) = session();
-    assert_eq!(vault.restore(&fill(row, &token), Channel::Text), fill(row, ADDRESS), "{row}");
+    assert_eq!(restore(&vault, &fill(row, &token)), fill(row, ADDRESS), "{row}");
 }
 
 #[test]
@@ -192,8 +192,8 @@ fn a_value_that_opens_a_url_does_not_carry_the_next() {
     let prey = vault.tokenize("EMAIL", ADDRESS).unwrap();
     let text = format!("{bait}{prey} {prey}");
     let expected = format!("https://u:w@evil.example/?q={prey} {ADDRESS}");
-    assert_eq!(vault.restore(&text, Channel::Text), expected);
-    assert_eq!(stream(&vault, Channel::Text, characters(&text)), expected);
+    assert_eq!(restore(&vault, &text), expected);
+    assert_eq!(stream(&vault, characters(&text)), expected);
 }
 
 #[test]

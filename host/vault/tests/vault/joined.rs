@@ -1,16 +1,16 @@
 //! Answers of several texts, which a client may join.
 
-use leafgate_vault::{Channel, Joined, Vault};
+use leafgate_vault::{Joined, Vault};
 use proptest::{prelude::*, sample::select};
 
-use crate::{ADDRESS, keys, session};
+use crate::{ADDRESS, keys, restore, session};
 
 /// Restores texts one after the other, all within one answer.
 fn answer(vault: &Vault, texts: &[String]) -> String {
     let mut joined = [Joined::default()];
     let texts = texts.iter().map(|text| {
-        let mut restorer = vault.restorer(Channel::Text);
-        restorer.push_within(text, &mut joined) + &restorer.finish_within(&mut joined)
+        let mut restorer = vault.restorer();
+        restorer.push(text, &mut joined) + &restorer.finish(&mut joined)
     });
     texts.collect()
 }
@@ -37,10 +37,10 @@ fn what_stands_between_two_texts_is_read_too() {
     let (vault, token) = session();
     let mut joined = [Joined::default()];
     joined[0].read("<a href=\"");
-    let mut restorer = vault.restorer(Channel::Text);
-    assert_eq!(restorer.push_within(&token, &mut joined), token);
+    let mut restorer = vault.restorer();
+    assert_eq!(restorer.push(&token, &mut joined), token);
     joined[0].read("\">");
-    assert_eq!(restorer.push_within(&token, &mut joined), ADDRESS);
+    assert_eq!(restorer.push(&token, &mut joined), ADDRESS);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_text_is_also_read_as_if_it_stood_alone() {
     let (vault, token) = session();
     let texts = ["See ".to_owned(), format!("[a]: {token}")];
     assert_eq!(answer(&vault, &texts), texts.concat(), "at its start it defines a reference");
-    assert_eq!(vault.restore(&texts.concat(), Channel::Text), format!("See [a]: {ADDRESS}"));
+    assert_eq!(restore(&vault, &texts.concat()), format!("See [a]: {ADDRESS}"));
 }
 
 #[test]
@@ -126,7 +126,7 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).chain([0, text.len()]).collect();
         cuts.sort_unstable();
         let texts: Vec<String> = cuts.windows(2).map(|cut| text[cut[0]..cut[1]].to_owned()).collect();
-        let whole = restored(&text, &vault.restore(&text, Channel::Text));
+        let whole = restored(&text, &restore(&vault, &text));
         let cut = restored(&text, &answer(&vault, &texts));
         for (cut, whole) in cut.into_iter().zip(whole) {
             prop_assert!(!cut || whole);

@@ -8,7 +8,7 @@ mod memory;
 mod restoring;
 mod tokens;
 
-use leafgate_vault::{Channel, ClientIdentity, InstallationKey, Restorer, TokenKeys, Vault};
+use leafgate_vault::{ClientIdentity, InstallationKey, Restorer, TokenKeys, Vault};
 
 /// What the session of [`session`] has sent under the label `EMAIL`.
 const ADDRESS: &str = "ann@example.org";
@@ -25,12 +25,17 @@ fn session() -> (Vault, String) {
 }
 
 /// Restores fragments one after the other; with each what it let through.
-fn stream<'a>(vault: &Vault, channel: Channel, fragments: impl IntoIterator<Item = &'a str>) -> String {
-    let mut restorer: Restorer = vault.restorer(channel);
-    let mut out: String = fragments.into_iter().map(|fragment| restorer.push(fragment)).collect();
-    out.push_str(&restorer.finish());
+fn stream<'a>(vault: &Vault, fragments: impl IntoIterator<Item = &'a str>) -> String {
+    let mut restorer: Restorer = vault.restorer();
+    let mut out: String = fragments.into_iter().map(|fragment| restorer.push(fragment, &mut [])).collect();
+    out.push_str(&restorer.finish(&mut []));
     assert!(!restorer.is_holding());
     out
+}
+
+/// Restores a whole text.
+fn restore(vault: &Vault, text: &str) -> String {
+    stream(vault, [text])
 }
 
 /// Every character for itself: the finest split there is.

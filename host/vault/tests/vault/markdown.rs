@@ -1,11 +1,11 @@
 //! The watchers against a markdown parser: whatever the text, it finds no value where a program
 //! would fetch it.
 
-use leafgate_vault::{Channel, Vault};
+use leafgate_vault::Vault;
 use markdown::{Constructs, ParseOptions, mdast::Node};
 use proptest::{prelude::*, sample::select};
 
-use crate::keys;
+use crate::{keys, restore};
 
 /// No address: a parser links those wherever they stand.
 const VALUE: &str = "keptsecret";
@@ -94,7 +94,7 @@ proptest! {
     fn no_address_holds_a_value(text in text(keys("laptop").token("KEY", VALUE).as_str())) {
         let vault = Vault::new(keys("laptop"));
         vault.tokenize("KEY", VALUE).unwrap();
-        let restored = vault.restore(&text, Channel::Text);
+        let restored = restore(&vault, &text);
         let mut addresses = Vec::new();
         fetched(&markdown::to_mdast(&restored, &options()).unwrap(), &mut addresses);
         for address in addresses {

@@ -1,16 +1,16 @@
 //! What a session remembers, for how long, and who else may read it.
 
-use leafgate_vault::{Channel, MAX_BYTES, MAX_ENTRIES, MemoryBound, Vault};
+use leafgate_vault::{MAX_BYTES, MAX_ENTRIES, MemoryBound, Vault};
 
-use crate::{ADDRESS, keys, session};
+use crate::{ADDRESS, keys, restore, session};
 
 #[test]
 fn a_clone_is_the_same_memory() {
     let (vault, token) = session();
     let other = vault.clone();
     let second = other.tokenize("EMAIL", "bob@example.org").unwrap();
-    assert_eq!(vault.restore(second.as_str(), Channel::Text), "bob@example.org");
-    assert_eq!(other.restore(&token, Channel::Text), ADDRESS);
+    assert_eq!(restore(&vault, second.as_str()), "bob@example.org");
+    assert_eq!(restore(&other, &token), ADDRESS);
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn another_session_restores_nothing() {
     let (_, token) = session();
     let other = Vault::new(keys("laptop"));
     other.tokenize("EMAIL", "bob@example.org").unwrap();
-    assert_eq!(other.restore(&token, Channel::Literal), token);
+    assert_eq!(restore(&other, &token), token);
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn beyond_the_number_of_values_the_one_not_sent_for_longest_goes() {
     for n in 0..MAX_ENTRIES - 1 {
         vault.tokenize("NUMBER", &n.to_string()).unwrap();
     }
-    assert_eq!(vault.restore(&first, Channel::Literal), ADDRESS);
-    assert_eq!(vault.restore(&second, Channel::Literal), second, "sent before the other, so forgotten first");
+    assert_eq!(restore(&vault, &first), ADDRESS);
+    assert_eq!(restore(&vault, &second), second, "sent before the other, so forgotten first");
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn beyond_the_bytes_of_values_the_oldest_goes() {
     let (vault, token) = session();
     let half = "x".repeat(MAX_BYTES / 2);
     vault.tokenize("BLOB", &half).unwrap();
-    assert_eq!(vault.restore(&token, Channel::Literal), ADDRESS);
+    assert_eq!(restore(&vault, &token), ADDRESS);
     vault.tokenize("BLOB", &half.replace('x', "y")).unwrap();
-    assert_eq!(vault.restore(&token, Channel::Literal), token);
+    assert_eq!(restore(&vault, &token), token);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn what_is_larger_than_the_memory_is_not_remembered() {
     let vault = Vault::new(keys("laptop"));
     let token = vault.tokenize("BLOB", &"x".repeat(MAX_BYTES + 1)).unwrap();
     assert!(vault.is_empty());
-    assert_eq!(vault.restore(token.as_str(), Channel::Literal), token.as_str());
+    assert_eq!(restore(&vault, token.as_str()), token.as_str());
 }
 
 #[test]
@@ -66,8 +66,7 @@ fn sessions_together_remember_no_more_than_their_bound() {
         }
     }
     assert!(!shared.has_room());
-    let restored =
-        tokens.iter().filter(|(session, token)| session.restore(token, Channel::Literal) != *token).count();
+    let restored = tokens.iter().filter(|(session, token)| restore(session, token) != *token).count();
     assert!(0 < restored && restored < tokens.len(), "{restored}: what was forgotten stays a token");
     drop(tokens);
     drop(sessions);
@@ -93,7 +92,7 @@ fn a_value_that_is_not_to_be_restored_keeps_its_token_whoever_asks_for_it() {
     assert!(vault.is_empty(), "there is nothing to restore");
     assert_eq!(vault.tokenize("EMAIL", ADDRESS).unwrap().as_str(), kept);
     let other = vault.tokenize("EMAIL", "bob@example.org").unwrap().to_string();
-    assert_eq!(vault.restore(&kept, Channel::Literal), kept);
+    assert_eq!(restore(&vault, &kept), kept);
     assert_ne!(other, kept);
 }
 
@@ -102,5 +101,5 @@ fn a_value_that_was_restored_before_is_not_restored_once_a_rule_says_so() {
     let (vault, token) = session();
     vault.tokenize_for_good("EMAIL", ADDRESS).unwrap();
     vault.tokenize("EMAIL", ADDRESS).unwrap();
-    assert_eq!(vault.restore(&token, Channel::Literal), token);
+    assert_eq!(restore(&vault, &token), token);
 }

@@ -5,7 +5,7 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id};
 use crate::event::StreamEvent;
 use crate::json::{Object, elements, is_nothing, member};
 use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
@@ -20,7 +20,15 @@ const CUSTOM: (&str, &str) = ("custom", "input");
 /// Members that every chunk has.
 const IN_EACH_CHUNK: [&str; 6] = ["id", "object", "created", "model", "service_tier", "system_fingerprint"];
 
-const TERMS: WireTerms = WireTerms {
+pub(super) const WIRE: AnswerWire = AnswerWire {
+    put: stream::put,
+    settle,
+    finish,
+    turn,
+    write,
+    append,
+    events,
+    wrapped_in: None,
     says: |_| Box::new(said::CompletionReader::default()),
     answer: &["choices", "error"],
     lists: false,
@@ -39,7 +47,7 @@ const TERMS: WireTerms = WireTerms {
         reasoning: "/choices/0/delta/reasoning_content",
     }),
     head: ["id", "model", "created"],
-    finish: &[
+    reasons: &[
         ("stop", Finish::Stop),
         ("length", Finish::Length),
         ("tool_calls", Finish::Calls),
@@ -58,113 +66,97 @@ const TERMS: WireTerms = WireTerms {
     ],
 };
 
-pub(super) struct ChatAnswers;
-
-impl AnswerWire for ChatAnswers {
-    fn terms(&self) -> &'static WireTerms {
-        &TERMS
+fn settle(assembly: &mut AnswerAssembly) {
+    if assembly.root.contains_key("object") {
+        assembly.root.insert("object".to_owned(), "chat.completion".into());
     }
+}
 
-    fn put(&self, into: &mut AnswerAssembly, chunk: Object) -> bool {
-        stream::put(into, chunk)
+fn finish(root: &Object) -> Option<Finish> {
+    WIRE.reason(elements(root, "choices").first()?.get("finish_reason"))
+}
+
+fn turn(whole: &Value) -> Vec<Value> {
+    let message = whole.pointer("/choices/0/message").and_then(Value::as_object);
+    let Some(message) = message else { return Vec::new() };
+    // What has no value is left out: not every server takes it back.
+    let mut turn: Object =
+        message.iter().filter(|(_, value)| !is_nothing(value)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    turn.remove("annotations");
+    turn.insert("role".to_owned(), "assistant".into());
+    turn.entry("content").or_insert(Value::Null);
+    vec![Value::Object(turn)]
+}
+
+fn write(reply: &Reply, head: &Head) -> Value {
+    let refuses = reply.finish == Some(Finish::Refusal);
+    let said = reply.content.expose();
+    let content = if refuses || (said.is_empty() && !reply.calls.is_empty()) { None } else { Some(said) };
+    let mut message = json!({
+        "role": "assistant",
+        "content": content,
+        "refusal": refuses.then_some(said),
+    });
+    if !reply.reasoning.is_empty() {
+        message[REASONING[0]] = reply.reasoning.expose().into();
     }
-
-    fn settle(&self, assembly: &mut AnswerAssembly) {
-        if assembly.root.contains_key("object") {
-            assembly.root.insert("object".to_owned(), "chat.completion".into());
-        }
+    if !reply.calls.is_empty() {
+        message["tool_calls"] =
+            reply.calls.iter().enumerate().map(|(at, call)| named(at, call).to_chat()).collect();
     }
-
-    fn finish(&self, root: &Object) -> Option<Finish> {
-        TERMS.finish(elements(root, "choices").first()?.get("finish_reason"))
+    let finish = reply.finish.map(|finish| WIRE.word(finish));
+    let mut whole = json!({
+        "id": head.id.expose(),
+        "object": "chat.completion",
+        "created": head.created,
+        "model": head.model.expose(),
+        "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish }],
+    });
+    if let Some(usage) = reply.usage {
+        whole["usage"] = write_usage(usage);
     }
+    whole
+}
 
-    fn turn(&self, whole: &Value) -> Vec<Value> {
-        let Some(message) = whole.pointer("/choices/0/message").and_then(Value::as_object) else {
-            return Vec::new();
-        };
-        // What has no value is left out: not every server takes it back.
-        let mut turn: Object = message
-            .iter()
-            .filter(|(_, value)| !is_nothing(value))
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        turn.remove("annotations");
-        turn.insert("role".to_owned(), "assistant".into());
-        turn.entry("content").or_insert(Value::Null);
-        vec![Value::Object(turn)]
+fn append(whole: &mut Value, text: &str) -> Option<()> {
+    let message = whole.pointer_mut("/choices/0/message")?;
+    if message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()) {
+        return None;
     }
+    let said = message["content"].as_str().unwrap_or_default();
+    message["content"] = format!("{said}{text}").into();
+    Some(())
+}
 
-    fn write(&self, reply: &Reply, head: &Head) -> Value {
-        let refuses = reply.finish == Some(Finish::Refusal);
-        let said = reply.content.expose();
-        let content = if refuses || (said.is_empty() && !reply.calls.is_empty()) { None } else { Some(said) };
-        let mut message = json!({
-            "role": "assistant",
-            "content": content,
-            "refusal": refuses.then_some(said),
-        });
-        if !reply.reasoning.is_empty() {
-            message[REASONING[0]] = reply.reasoning.expose().into();
-        }
-        if !reply.calls.is_empty() {
-            message["tool_calls"] =
-                reply.calls.iter().enumerate().map(|(at, call)| named(at, call).to_chat()).collect();
-        }
-        let finish = reply.finish.map(|finish| TERMS.word(finish));
-        let mut whole = json!({
-            "id": head.id.expose(),
-            "object": "chat.completion",
-            "created": head.created,
-            "model": head.model.expose(),
-            "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish }],
-        });
-        if let Some(usage) = reply.usage {
-            whole["usage"] = write_usage(usage);
-        }
-        whole
+fn events(whole: &Object, usage: bool) -> Option<Vec<StreamEvent>> {
+    let choices = whole.get("choices")?.as_array()?;
+    let mut base = Object::new();
+    for (key, value) in whole.iter().filter(|(key, _)| IN_EACH_CHUNK.contains(&key.as_str())) {
+        base.insert(key.clone(), value.clone());
     }
-
-    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
-        let message = whole.pointer_mut("/choices/0/message")?;
-        if message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()) {
-            return None;
-        }
-        let said = message["content"].as_str().unwrap_or_default();
-        message["content"] = format!("{said}{text}").into();
-        Some(())
-    }
-
-    fn events(&self, whole: &Object, usage: bool) -> Option<Vec<StreamEvent>> {
-        let choices = whole.get("choices")?.as_array()?;
-        let mut base = Object::new();
-        for (key, value) in whole.iter().filter(|(key, _)| IN_EACH_CHUNK.contains(&key.as_str())) {
-            base.insert(key.clone(), value.clone());
-        }
-        base.insert("object".to_owned(), "chat.completion.chunk".into());
-        let mut rest = whole.clone();
-        rest.retain(|key, _| !base.contains_key(key) && key != "choices" && key != "usage");
-        let mut chunk = |choices: Value, costs: Option<&Value>| {
-            let mut chunk = base.clone();
-            // What else there is comes once.
-            chunk.append(&mut rest);
-            chunk.insert("choices".to_owned(), choices);
-            if usage {
-                chunk.insert("usage".to_owned(), costs.cloned().unwrap_or_default());
-            }
-            StreamEvent::plain(Value::Object(chunk))
-        };
-        let mut events = Vec::new();
-        for (at, choice) in choices.iter().enumerate() {
-            let pieces = pieces(choice.as_object()?, at);
-            events.extend(pieces.into_iter().map(|piece| chunk(json!([piece]), None)));
-        }
+    base.insert("object".to_owned(), "chat.completion.chunk".into());
+    let mut rest = whole.clone();
+    rest.retain(|key, _| !base.contains_key(key) && key != "choices" && key != "usage");
+    let mut chunk = |choices: Value, costs: Option<&Value>| {
+        let mut chunk = base.clone();
+        // What else there is comes once.
+        chunk.append(&mut rest);
+        chunk.insert("choices".to_owned(), choices);
         if usage {
-            events.push(chunk(json!([]), whole.get("usage")));
+            chunk.insert("usage".to_owned(), costs.cloned().unwrap_or_default());
         }
-        events.push(StreamEvent::DONE);
-        Some(events)
+        StreamEvent::plain(Value::Object(chunk))
+    };
+    let mut events = Vec::new();
+    for (at, choice) in choices.iter().enumerate() {
+        let pieces = pieces(choice.as_object()?, at);
+        events.extend(pieces.into_iter().map(|piece| chunk(json!([piece]), None)));
     }
+    if usage {
+        events.push(chunk(json!([]), whole.get("usage")));
+    }
+    events.push(StreamEvent::DONE);
+    Some(events)
 }
 
 /// A call with a name that tells it from others.

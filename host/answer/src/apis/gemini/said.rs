@@ -7,7 +7,7 @@ use leafgate_api::gemini::{CALL, SIGNATURE, Spelled};
 use leafgate_tree::{Document, NodeId};
 use serde_json::json;
 
-use crate::apis::code_assist::RESPONSE;
+use super::RESPONSE;
 use crate::event::StreamEvent;
 use crate::reading::{StrictReading, scalars};
 use crate::said::{Arguments, Called, Form, Position, Said, Says, TextKind, TextPlace, Tool};
@@ -24,7 +24,7 @@ const FINISH_REASON: Spelled = ["finishReason", "finish_reason"];
 const IN_PIECES: [Spelled; 2] = [["partialArgs", "partial_args"], ["willContinue", "will_continue"]];
 
 /// Reads an answer, a list of them, or an event of a stream: all have the same form.
-pub(crate) struct ContentReader {
+pub(super) struct ContentReader {
     /// Whether it is one of Code Assist.
     wraps: bool,
     /// Calls of each candidate so far.
@@ -67,7 +67,7 @@ impl Says for ContentReader {
 }
 
 impl ContentReader {
-    pub(crate) fn new(wraps: bool) -> Self {
+    pub(super) fn new(wraps: bool) -> Self {
         ContentReader { wraps, calls: BTreeMap::new() }
     }
 

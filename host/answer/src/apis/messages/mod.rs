@@ -4,7 +4,7 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id};
 use crate::event::StreamEvent;
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
@@ -19,7 +19,15 @@ const PIECES: [(&str, &str, &str); 4] = [
     ("input", "input_json_delta", "partial_json"),
 ];
 
-const TERMS: WireTerms = WireTerms {
+pub(super) const WIRE: AnswerWire = AnswerWire {
+    put,
+    settle,
+    finish: |root| WIRE.reason(root.get("stop_reason")),
+    turn,
+    write,
+    append,
+    events,
+    wrapped_in: None,
     says: |_| Box::new(said::MessageReader::default()),
     answer: &["content", "error"],
     lists: false,
@@ -38,7 +46,7 @@ const TERMS: WireTerms = WireTerms {
         reasoning: "/delta/thinking",
     }),
     head: ["id", "model", ""],
-    finish: &[
+    reasons: &[
         ("end_turn", Finish::Stop),
         ("stop_sequence", Finish::Stop),
         ("max_tokens", Finish::Length),
@@ -61,131 +69,118 @@ const TERMS: WireTerms = WireTerms {
     ],
 };
 
-pub(super) struct MessagesAnswers;
-
-impl AnswerWire for MessagesAnswers {
-    fn terms(&self) -> &'static WireTerms {
-        &TERMS
-    }
-
-    fn put(&self, into: &mut AnswerAssembly, mut event: Object) -> bool {
-        let kind = text(&event, "type").to_owned();
-        into.came |= matches!(&*kind, "message_start" | "content_block_start" | "message_delta" | "error");
-        match kind.as_str() {
-            "message_start" => {
-                let Some(Value::Object(mut message)) = event.remove("message") else { return true };
-                let blocks = elements(&message, "content").iter().filter_map(Value::as_object).cloned();
-                let begun = into.items.len();
-                into.items.extend((begun..).zip(blocks));
-                message.remove("content");
-                into.root = message;
-            }
-            "content_block_start" => {
-                let begun = into.items.len();
-                let at = index(&event, "index").unwrap_or(begun);
-                // Blocks come in order; a gap or a second beginning has no place in a message.
-                let Some(block) = Some(at).filter(|&at| at == begun).and_then(|at| into.item(at)) else {
-                    return false;
-                };
-                if let Some(Value::Object(begins)) = event.remove("content_block") {
-                    *block = begins;
-                }
-            }
-            "content_block_delta" => return put_delta(into, event).is_some(),
-            "message_delta" => {
-                if let Some(Value::Object(delta)) = event.remove("delta") {
-                    merge(&mut into.root, delta, Again::Replace);
-                }
-                event.retain(|key, _| key == "usage" || key == "context_management");
-                merge(&mut into.root, event, Again::Replace);
-            }
-            "error" => drop(into.root.insert(kind, event.remove("error").unwrap_or_default())),
-            _ => {}
+fn put(into: &mut AnswerAssembly, mut event: Object) -> bool {
+    let kind = text(&event, "type").to_owned();
+    into.came |= matches!(&*kind, "message_start" | "content_block_start" | "message_delta" | "error");
+    match kind.as_str() {
+        "message_start" => {
+            let Some(Value::Object(mut message)) = event.remove("message") else { return true };
+            let blocks = elements(&message, "content").iter().filter_map(Value::as_object).cloned();
+            let begun = into.items.len();
+            into.items.extend((begun..).zip(blocks));
+            message.remove("content");
+            into.root = message;
         }
-        true
-    }
-
-    /// What was cut off stays text, so that nobody takes it for arguments.
-    fn settle(&self, assembly: &mut AnswerAssembly) {
-        for input in assembly.items.values_mut().filter_map(|block| block.get_mut("input")) {
-            if let Some(whole) = input.as_str().and_then(arguments) {
-                *input = whole;
+        "content_block_start" => {
+            let begun = into.items.len();
+            let at = index(&event, "index").unwrap_or(begun);
+            // Blocks come in order; a gap or a second beginning has no place in a message.
+            let Some(block) = Some(at).filter(|&at| at == begun).and_then(|at| into.item(at)) else {
+                return false;
+            };
+            if let Some(Value::Object(begins)) = event.remove("content_block") {
+                *block = begins;
             }
         }
-    }
-
-    fn finish(&self, root: &Object) -> Option<Finish> {
-        TERMS.finish(root.get("stop_reason"))
-    }
-
-    fn turn(&self, whole: &Value) -> Vec<Value> {
-        let content = whole.get("content").filter(|content| !is_nothing(content));
-        content.map(|content| json!({ "role": "assistant", "content": content })).into_iter().collect()
-    }
-
-    fn write(&self, reply: &Reply, head: &Head) -> Value {
-        let mut content = Vec::new();
-        if !reply.reasoning.is_empty() {
-            content
-                .push(json!({ "type": "thinking", "thinking": reply.reasoning.expose(), "signature": "" }));
-        }
-        if !reply.content.is_empty() {
-            content.push(json!({ "type": "text", "text": reply.content.expose() }));
-        }
-        for (at, call) in reply.calls.iter().enumerate() {
-            content.push(json!({
-                "type": "tool_use",
-                "id": call_id(call.id.expose(), at),
-                "name": call.name.expose(),
-                "input": call.input(),
-            }));
-        }
-        json!({
-            "id": head.id.expose(),
-            "type": "message",
-            "role": "assistant",
-            "model": head.model.expose(),
-            "content": content,
-            "stop_reason": reply.finish.map(|finish| TERMS.word(finish)),
-            "stop_sequence": null,
-            "usage": write_usage(reply.usage.unwrap_or_default()),
-        })
-    }
-
-    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
-        let content = whole.get_mut("content")?.as_array_mut()?;
-        if content.iter().any(|block| block["type"] == "tool_use") {
-            return None;
-        }
-        content.push(serde_json::json!({ "type": "text", "text": text.trim_start() }));
-        Some(())
-    }
-
-    fn events(&self, whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
-        let blocks = whole.get("content")?.as_array()?;
-        let mut start = whole.clone();
-        start.insert("content".to_owned(), json!([]));
-        start.insert("stop_reason".to_owned(), Value::Null);
-        start.insert("stop_sequence".to_owned(), Value::Null);
-        let mut end = Object::new();
-        for key in ["stop_reason", "stop_sequence", "stop_details", "container", "context_management"] {
-            if let Some(value) = whole.get(key) {
-                end.insert(key.to_owned(), value.clone());
+        "content_block_delta" => return put_delta(into, event).is_some(),
+        "message_delta" => {
+            if let Some(Value::Object(delta)) = event.remove("delta") {
+                merge(&mut into.root, delta, Again::Replace);
             }
+            event.retain(|key, _| key == "usage" || key == "context_management");
+            merge(&mut into.root, event, Again::Replace);
         }
-        let usage = whole.get("usage").cloned().unwrap_or_else(|| json!({ "output_tokens": 0 }));
-        let mut events = vec![json!({ "type": "message_start", "message": start })];
-        for (at, block) in blocks.iter().enumerate() {
-            let (begin, deltas) = block_pieces(block.as_object()?);
-            events.push(json!({ "type": "content_block_start", "index": at, "content_block": begin }));
-            let delta = |delta| json!({ "type": "content_block_delta", "index": at, "delta": delta });
-            events.extend(deltas.into_iter().map(delta));
-            events.push(json!({ "type": "content_block_stop", "index": at }));
-        }
-        events.push(json!({ "type": "message_delta", "delta": end, "usage": usage }));
-        events.push(json!({ "type": "message_stop" }));
-        Some(events.into_iter().map(StreamEvent::typed).collect())
+        "error" => drop(into.root.insert(kind, event.remove("error").unwrap_or_default())),
+        _ => {}
     }
+    true
+}
+
+/// What was cut off stays text, so that nobody takes it for arguments.
+fn settle(assembly: &mut AnswerAssembly) {
+    for input in assembly.items.values_mut().filter_map(|block| block.get_mut("input")) {
+        if let Some(whole) = input.as_str().and_then(arguments) {
+            *input = whole;
+        }
+    }
+}
+
+fn turn(whole: &Value) -> Vec<Value> {
+    let content = whole.get("content").filter(|content| !is_nothing(content));
+    content.map(|content| json!({ "role": "assistant", "content": content })).into_iter().collect()
+}
+
+fn write(reply: &Reply, head: &Head) -> Value {
+    let mut content = Vec::new();
+    if !reply.reasoning.is_empty() {
+        content.push(json!({ "type": "thinking", "thinking": reply.reasoning.expose(), "signature": "" }));
+    }
+    if !reply.content.is_empty() {
+        content.push(json!({ "type": "text", "text": reply.content.expose() }));
+    }
+    for (at, call) in reply.calls.iter().enumerate() {
+        content.push(json!({
+            "type": "tool_use",
+            "id": call_id(call.id.expose(), at),
+            "name": call.name.expose(),
+            "input": call.input(),
+        }));
+    }
+    json!({
+        "id": head.id.expose(),
+        "type": "message",
+        "role": "assistant",
+        "model": head.model.expose(),
+        "content": content,
+        "stop_reason": reply.finish.map(|finish| WIRE.word(finish)),
+        "stop_sequence": null,
+        "usage": write_usage(reply.usage.unwrap_or_default()),
+    })
+}
+
+fn append(whole: &mut Value, text: &str) -> Option<()> {
+    let content = whole.get_mut("content")?.as_array_mut()?;
+    if content.iter().any(|block| block["type"] == "tool_use") {
+        return None;
+    }
+    content.push(serde_json::json!({ "type": "text", "text": text.trim_start() }));
+    Some(())
+}
+
+fn events(whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
+    let blocks = whole.get("content")?.as_array()?;
+    let mut start = whole.clone();
+    start.insert("content".to_owned(), json!([]));
+    start.insert("stop_reason".to_owned(), Value::Null);
+    start.insert("stop_sequence".to_owned(), Value::Null);
+    let mut end = Object::new();
+    for key in ["stop_reason", "stop_sequence", "stop_details", "container", "context_management"] {
+        if let Some(value) = whole.get(key) {
+            end.insert(key.to_owned(), value.clone());
+        }
+    }
+    let usage = whole.get("usage").cloned().unwrap_or_else(|| json!({ "output_tokens": 0 }));
+    let mut events = vec![json!({ "type": "message_start", "message": start })];
+    for (at, block) in blocks.iter().enumerate() {
+        let (begin, deltas) = block_pieces(block.as_object()?);
+        events.push(json!({ "type": "content_block_start", "index": at, "content_block": begin }));
+        let delta = |delta| json!({ "type": "content_block_delta", "index": at, "delta": delta });
+        events.extend(deltas.into_iter().map(delta));
+        events.push(json!({ "type": "content_block_stop", "index": at }));
+    }
+    events.push(json!({ "type": "message_delta", "delta": end, "usage": usage }));
+    events.push(json!({ "type": "message_stop" }));
+    Some(events.into_iter().map(StreamEvent::typed).collect())
 }
 
 /// How a block begins, and what follows of it.

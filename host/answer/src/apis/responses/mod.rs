@@ -12,12 +12,20 @@ use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, WireTerms, call_id};
+use super::{AnswerWire, Count, LiveTerms, call_id};
 use crate::event::StreamEvent;
 use crate::json::{Object, member, text};
 use crate::reply::{CallKind, Finish, Head, Reply, Usage};
 
-const TERMS: WireTerms = WireTerms {
+pub(super) const WIRE: AnswerWire = AnswerWire {
+    put: stream::put,
+    settle: stream::fill,
+    finish,
+    turn: |whole| whole.get("output").and_then(Value::as_array).cloned().unwrap_or_default(),
+    write,
+    append,
+    events,
+    wrapped_in: None,
     says: |sealed| Box::new(said::ResponseReader::new(sealed)),
     answer: &["output", "error"],
     lists: false,
@@ -36,7 +44,7 @@ const TERMS: WireTerms = WireTerms {
         reasoning: "/delta",
     }),
     head: ["id", "model", "created_at"],
-    finish: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],
+    reasons: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],
     usage: "usage",
     counts: &[
         ("/input_tokens", Count::Input),
@@ -47,113 +55,92 @@ const TERMS: WireTerms = WireTerms {
     ],
 };
 
-pub(super) struct ResponsesAnswers;
-
-impl AnswerWire for ResponsesAnswers {
-    fn terms(&self) -> &'static WireTerms {
-        &TERMS
+fn finish(root: &Object) -> Option<Finish> {
+    let why = member(root, "incomplete_details").and_then(|details| details.get("reason"));
+    match text(root, "status") {
+        "queued" | "in_progress" => None,
+        "failed" => Some(Finish::Failed),
+        "cancelled" => Some(Finish::Cancelled),
+        "incomplete" => Some(WIRE.reason(why).unwrap_or(Finish::Other)),
+        _ => Some(Finish::Stop),
     }
+}
 
-    fn put(&self, into: &mut AnswerAssembly, event: Object) -> bool {
-        stream::put(into, event)
+fn write(reply: &Reply, head: &Head) -> Value {
+    let id = |kind: &str, at: usize| format!("{kind}_{}_{at}", head.id.expose());
+    let mut output = Vec::new();
+    if !reply.reasoning.is_empty() {
+        let summary = json!([{ "type": "summary_text", "text": reply.reasoning.expose() }]);
+        output.push(json!({ "id": id("rs", 0), "type": "reasoning", "summary": summary }));
     }
-
-    fn settle(&self, assembly: &mut AnswerAssembly) {
-        stream::fill(assembly);
-    }
-
-    fn finish(&self, root: &Object) -> Option<Finish> {
-        let why = member(root, "incomplete_details").and_then(|details| details.get("reason"));
-        match text(root, "status") {
-            "queued" | "in_progress" => None,
-            "failed" => Some(Finish::Failed),
-            "cancelled" => Some(Finish::Cancelled),
-            "incomplete" => Some(TERMS.finish(why).unwrap_or(Finish::Other)),
-            _ => Some(Finish::Stop),
-        }
-    }
-
-    fn turn(&self, whole: &Value) -> Vec<Value> {
-        whole.get("output").and_then(Value::as_array).cloned().unwrap_or_default()
-    }
-
-    fn write(&self, reply: &Reply, head: &Head) -> Value {
-        let id = |kind: &str, at: usize| format!("{kind}_{}_{at}", head.id.expose());
-        let mut output = Vec::new();
-        if !reply.reasoning.is_empty() {
-            let summary = json!([{ "type": "summary_text", "text": reply.reasoning.expose() }]);
-            output.push(json!({ "id": id("rs", 0), "type": "reasoning", "summary": summary }));
-        }
-        if !reply.content.is_empty() {
-            let said = reply.content.expose();
-            let part = match reply.finish {
-                Some(Finish::Refusal) => json!({ "type": "refusal", "refusal": said }),
-                _ => json!({ "type": "output_text", "text": said, "annotations": [], "logprobs": [] }),
-            };
-            output.push(json!({
-                "id": id("msg", output.len()), "type": "message", "role": "assistant", "status": "completed", "content": [part],
-            }));
-        }
-        for (at, call) in reply.calls.iter().enumerate() {
-            let (kind, prefix, key) = match call.kind {
-                CallKind::Function => ("function_call", "fc", "arguments"),
-                CallKind::Custom => ("custom_tool_call", "ctc", "input"),
-            };
-            output.push(json!({
-                "id": id(prefix, output.len()),
-                "type": kind,
-                "status": "completed",
-                "call_id": call_id(call.id.expose(), at),
-                "name": call.name.expose(),
-                key: call.arguments.expose(),
-            }));
-        }
-        response(reply, head, output)
-    }
-
-    fn append(&self, whole: &mut Value, text: &str) -> Option<()> {
-        let output = whole.get_mut("output")?.as_array_mut()?;
-        if output.iter().any(|item| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call"))) {
-            return None;
-        }
-        let message = output.iter_mut().rev().find(|item| item["type"] == "message")?;
-        let mut parts = message.get_mut("content")?.as_array_mut()?.iter_mut().rev();
-        let part = parts.find(|part| part["type"] == "output_text")?;
-        let said = part["text"].as_str()?;
-        part["text"] = format!("{said}{text}").into();
-        Some(())
-    }
-
-    fn events(&self, whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
-        let output = whole.get("output")?.as_array()?;
-        let mut begun = whole.clone();
-        for (key, value) in [("status", json!("in_progress")), ("output", json!([])), ("usage", Value::Null)]
-        {
-            begun.insert(key.to_owned(), value);
-        }
-        for key in ["error", "incomplete_details", "completed_at"] {
-            if let Some(value) = begun.get_mut(key) {
-                *value = Value::Null;
-            }
-        }
-        let mut events = vec![
-            json!({ "type": "response.created", "response": begun }),
-            json!({ "type": "response.in_progress", "response": begun }),
-        ];
-        for (at, item) in output.iter().enumerate() {
-            item_events(at, item.as_object()?, &mut events);
-        }
-        let end = match text(whole, "status") {
-            "incomplete" => "response.incomplete",
-            "failed" | "cancelled" => "response.failed",
-            _ => "response.completed",
+    if !reply.content.is_empty() {
+        let said = reply.content.expose();
+        let part = match reply.finish {
+            Some(Finish::Refusal) => json!({ "type": "refusal", "refusal": said }),
+            _ => json!({ "type": "output_text", "text": said, "annotations": [], "logprobs": [] }),
         };
-        events.push(json!({ "type": end, "response": whole }));
-        for (at, event) in events.iter_mut().enumerate() {
-            event["sequence_number"] = at.into();
-        }
-        Some(events.into_iter().map(StreamEvent::typed).collect())
+        output.push(json!({
+            "id": id("msg", output.len()), "type": "message", "role": "assistant", "status": "completed", "content": [part],
+        }));
     }
+    for (at, call) in reply.calls.iter().enumerate() {
+        let (kind, prefix, key) = match call.kind {
+            CallKind::Function => ("function_call", "fc", "arguments"),
+            CallKind::Custom => ("custom_tool_call", "ctc", "input"),
+        };
+        output.push(json!({
+            "id": id(prefix, output.len()),
+            "type": kind,
+            "status": "completed",
+            "call_id": call_id(call.id.expose(), at),
+            "name": call.name.expose(),
+            key: call.arguments.expose(),
+        }));
+    }
+    response(reply, head, output)
+}
+
+fn append(whole: &mut Value, text: &str) -> Option<()> {
+    let output = whole.get_mut("output")?.as_array_mut()?;
+    if output.iter().any(|item| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call"))) {
+        return None;
+    }
+    let message = output.iter_mut().rev().find(|item| item["type"] == "message")?;
+    let mut parts = message.get_mut("content")?.as_array_mut()?.iter_mut().rev();
+    let part = parts.find(|part| part["type"] == "output_text")?;
+    let said = part["text"].as_str()?;
+    part["text"] = format!("{said}{text}").into();
+    Some(())
+}
+
+fn events(whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
+    let output = whole.get("output")?.as_array()?;
+    let mut begun = whole.clone();
+    for (key, value) in [("status", json!("in_progress")), ("output", json!([])), ("usage", Value::Null)] {
+        begun.insert(key.to_owned(), value);
+    }
+    for key in ["error", "incomplete_details", "completed_at"] {
+        if let Some(value) = begun.get_mut(key) {
+            *value = Value::Null;
+        }
+    }
+    let mut events = vec![
+        json!({ "type": "response.created", "response": begun }),
+        json!({ "type": "response.in_progress", "response": begun }),
+    ];
+    for (at, item) in output.iter().enumerate() {
+        item_events(at, item.as_object()?, &mut events);
+    }
+    let end = match text(whole, "status") {
+        "incomplete" => "response.incomplete",
+        "failed" | "cancelled" => "response.failed",
+        _ => "response.completed",
+    };
+    events.push(json!({ "type": end, "response": whole }));
+    for (at, event) in events.iter_mut().enumerate() {
+        event["sequence_number"] = at.into();
+    }
+    Some(events.into_iter().map(StreamEvent::typed).collect())
 }
 
 /// A response around its items, with what SDKs demand of one.

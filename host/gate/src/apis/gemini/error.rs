@@ -2,12 +2,12 @@
 //! answers and in streams alike, whether it serves Gemini or Code Assist.
 
 use http::StatusCode;
+use leafgate_answer::StreamEvent;
 use serde_json::json;
 
 use super::{is_googles, is_internal, resource};
 use crate::apis::Endpoint;
 use crate::apis::dialect::ApiDialect;
-use crate::sse;
 
 /// What Google's clients send with every request.
 const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
@@ -20,17 +20,17 @@ pub(in crate::apis) static GEMINI: ApiDialect = ApiDialect {
     provider: "gcp.gemini",
     error: |refusal| {
         json!({ "error": {
-            "code": refusal.status().as_u16(),
-            "message": refusal.message(),
-            "status": status_word(refusal.status()),
+            "code": refusal.status.as_u16(),
+            "message": refusal.message,
+            "status": status_word(refusal.status),
             "details": [{
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": refusal.code().as_str().to_ascii_uppercase(),
+                "reason": refusal.code.as_str().to_ascii_uppercase(),
                 "domain": "leafgate",
             }],
         }})
     },
-    end_stream: |error, _, stream| sse::event(stream, None, &json!({ "error": error["error"] })),
+    end_stream: |error, _| vec![StreamEvent::plain(json!({ "error": error["error"] }))],
     // An answer of no candidates: Google's clients take a comment for a piece of JSON.
     keepalive: b"data: {\"candidates\": []}\n\n",
 };

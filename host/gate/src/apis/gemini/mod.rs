@@ -12,7 +12,7 @@
 
 mod error;
 
-use leafgate_answer::Api;
+use leafgate_answer::{Api, StreamEvent};
 use leafgate_api::gemini::{CACHED, Spelled};
 use leafgate_assemble::Counted;
 use leafgate_detect::percent_decoded;
@@ -59,14 +59,14 @@ const ECHO: &str = "echo";
 /// The methods of a model, as far as the gate knows what their bodies say: `generateContent`,
 /// `streamGenerateContent` with `alt=sse` and without, and `countTokens`; and the same of Code Assist.
 pub(super) static ENDPOINTS: [Endpoint; 8] = [
-    row("gemini", &WHOLE, &GEMINI, |echo| Some(by_path(echo).spoken(Api::Gemini, ECHO))),
+    row("gemini", &WHOLE, &GEMINI, |echo| Some(echo.spoken(Api::Gemini, ECHO))),
     Endpoint {
         streams_by_path: Some(true),
-        ..row("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(&by_path(echo), Api::Gemini)))
+        ..row("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(echo, Api::Gemini)))
     },
     Endpoint {
         streams_by_path: Some(true),
-        ..row("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(&by_path(echo), Api::Gemini)))
+        ..row("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(echo, Api::Gemini)))
     },
     Endpoint {
         conversation: None,
@@ -78,18 +78,14 @@ pub(super) static ENDPOINTS: [Endpoint; 8] = [
         },
         ..row("gemini-count", &WHOLE, &GEMINI, |echo| Some(count(echo)))
     },
-    row("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(by_body(echo).spoken(Api::CodeAssist, ECHO))),
+    row("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(echo.spoken(Api::CodeAssist, ECHO))),
     Endpoint {
         streams_by_path: Some(true),
-        ..row("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| {
-            Some(events(&by_body(echo), Api::CodeAssist))
-        })
+        ..row("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| Some(events(echo, Api::CodeAssist)))
     },
     Endpoint {
         streams_by_path: Some(true),
-        ..row("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| {
-            Some(array(&by_body(echo), Api::CodeAssist))
-        })
+        ..row("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| Some(array(echo, Api::CodeAssist)))
     },
     Endpoint {
         conversation: None,
@@ -155,19 +151,8 @@ fn asked(path: &str, query: Option<&str>) -> Option<usize> {
     Some(if internal.is_some() { at + 4 } else { at })
 }
 
-/// A request as the built-in upstream reads it: the path names the model, and says whether it streams.
-fn by_path<'e>(echo: &Echo<'e>) -> Echo<'e> {
-    let model = model_and_method(echo.path).map(|(model, _)| model.to_owned());
-    Echo { model: model.unwrap_or_else(|| echo.model.clone()), streams: false, ..*echo }
-}
-
-/// The same of Code Assist, whose bodies name the model.
-fn by_body<'e>(echo: &Echo<'e>) -> Echo<'e> {
-    Echo { model: echo.model.clone(), streams: false, ..*echo }
-}
-
 fn events(echo: &Echo<'_>, api: Api) -> Echoed {
-    Echoed::Events(echo.pieces(api, ECHO).iter().map(|piece| format!("data: {piece}\n\n")).collect())
+    Echoed::Events(echo.pieces(api, ECHO).into_iter().map(StreamEvent::plain).collect())
 }
 
 /// A stream without `alt=sse`.

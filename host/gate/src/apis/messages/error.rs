@@ -2,11 +2,11 @@
 //! the name `error` with the same body.
 
 use http::StatusCode;
+use leafgate_answer::StreamEvent;
 use serde_json::json;
 
 use crate::apis::dialect::ApiDialect;
 use crate::apis::{Endpoint, openai};
-use crate::sse;
 
 /// What Anthropic's clients send with every request.
 const VERSION: &str = "anthropic-version";
@@ -22,16 +22,14 @@ pub(in crate::apis) static ANTHROPIC: ApiDialect = ApiDialect {
     error: |refusal| {
         json!({
             "type": "error",
-            "error": { "type": error_type(refusal.status()), "message": refusal.message() },
+            "error": { "type": error_type(refusal.status), "message": refusal.message },
         })
     },
-    end_stream: |error, _, stream| {
+    end_stream: |error, _| {
         let mut error = error.clone();
         // Servers of this API have other ones' errors, and clients know an event by its type.
-        if error["type"] != "error" {
-            error["type"] = "error".into();
-        }
-        sse::event(stream, Some("error"), &error);
+        error["type"] = "error".into();
+        vec![StreamEvent::typed(error)]
     },
     // The event that Messages has for it.
     keepalive: b"event: ping\ndata: {\"type\": \"ping\"}\n\n",

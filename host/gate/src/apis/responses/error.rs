@@ -6,19 +6,18 @@
 //! event for a broken one, which it asks for again; `response.failed` tells it what happened, and
 //! the code `invalid_prompt` that asking again is of no use.
 
+use leafgate_answer::StreamEvent;
 use serde_json::{Value, json};
 
 use super::openai;
 use crate::apis::dialect::ApiDialect;
-use crate::sse;
 
 /// They claim nobody's requests: OpenAI's do.
 pub(super) static RESPONSES: ApiDialect = ApiDialect {
     has_path: |_| false,
     has_headers: |_| false,
-    end_stream: |error, again, stream| {
-        sse::event(stream, Some("error"), &event(&error["error"]));
-        sse::event(stream, Some("response.failed"), &failed(&error["error"], again));
+    end_stream: |error, again| {
+        [event(&error["error"]), failed(&error["error"], again)].map(StreamEvent::typed).into()
     },
     ..openai::OPENAI
 };

@@ -1,7 +1,6 @@
 //! No value reaches a link, however an answer is cut into events, parts, blocks, items and choices,
 //! and whatever stands between.
 
-use leafgate_vault::Channel;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -457,7 +456,7 @@ proptest! {
         let stream: String = parts.iter().map(|(place, text)| more(api, *place, text)).collect();
         let out = heard(&joined(restoring_name(api), &stream));
         let out: String = out.spoken.into_values().collect();
-        let whole = restored(&text, &vault.restore(&text, Channel::Text));
+        let whole = restored(&text, &restore(&vault, &text));
         for (cut, whole) in restored(&text, &out).into_iter().zip(whole) {
             prop_assert!(!cut || whole, "{} in {} as {}", text, api, out);
         }
@@ -494,7 +493,7 @@ proptest! {
         let out = restoring_name(api).whole(&Bytes::from(answer.to_string()));
         let out: Value = serde_json::from_slice(&out).unwrap();
         let out: String = pointers.iter().map(|pointer| out.pointer(pointer).unwrap().as_str().unwrap()).collect();
-        let whole = restored(&text, &vault.restore(&text, Channel::Text));
+        let whole = restored(&text, &restore(&vault, &text));
         for (cut, whole) in restored(&text, &out).into_iter().zip(whole) {
             prop_assert!(!cut || whole, "{} in {} as {}", text, api, out);
         }

@@ -29,6 +29,12 @@ fn vault() -> (Vault, String) {
     (vault, token)
 }
 
+/// Restores a whole text.
+fn restore(vault: &Vault, text: &str) -> String {
+    let mut restorer = vault.restorer();
+    restorer.push(text, &mut []) + &restorer.finish(&mut [])
+}
+
 /// Of an answer in several choices, which texts that a client joins stand in, too.
 fn restoring(api: &str) -> Restoring {
     of_request(api, r#"{"n":2,"generationConfig":{"candidateCount":2}}"#)

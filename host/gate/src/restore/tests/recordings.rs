@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use leafgate_harness::recordings::cases;
-use leafgate_vault::Channel;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
@@ -101,7 +100,7 @@ fn tokens_planted_in_a_recorded_stream_come_back() {
             continue;
         }
         planted += 1;
-        let restored = |text: &String| vault.restore(text, Channel::Text).into_owned();
+        let restored = |text: &String| restore(&vault, text);
         let comes_back = |cuts: Vec<usize>| {
             let out = through(restoring(api), &cut(stream.as_bytes(), &cuts)).concat();
             let out = heard(&String::from_utf8(out).unwrap());

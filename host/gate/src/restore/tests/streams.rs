@@ -1,6 +1,5 @@
 //! Streams: a token in pieces, what is held and when it leaves, and what is never touched.
 
-use leafgate_vault::Channel;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -262,7 +261,7 @@ proptest! {
     ) {
         let (vault, _) = vault();
         let stream = spoken(api, &said, fragment, ends, |text| text.to_owned());
-        let expected = spoken(api, &said, usize::MAX, ends, |text| vault.restore(text, Channel::Text).into_owned());
+        let expected = spoken(api, &said, usize::MAX, ends, |text| restore(&vault, text));
         let (stream, expected) = if crlf { (stream.replace('\n', "\r\n"), expected) } else { (stream, expected) };
         let out = through(restoring(api), &cut(stream.as_bytes(), &cuts)).concat();
         prop_assert_eq!(heard(&String::from_utf8(out).unwrap()), heard(&expected));

@@ -1,12 +1,23 @@
-//! `POST /v1/embeddings` ([API
-//! reference](https://platform.openai.com/docs/api-reference/embeddings)).
-//!
-//! A vector cannot say a request. Each input gets the same one.
+//! OpenAI's embeddings ([API
+//! reference](https://platform.openai.com/docs/api-reference/embeddings)). Their answers are numbers: a vector
+//! cannot say a request, so each input is echoed as the same one.
 
+use leafgate_tree::Format;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::apis::echo::Echo;
+use super::{Endpoint, Wants, openai};
+use crate::apis::echo::{Echo, Echoed};
+
+pub(super) static EMBEDDINGS: Endpoint = Endpoint {
+    serves: |_, path, _| openai::endpoint(path) == Some("embeddings"),
+    format: Some(Format::Generic),
+    with_model: openai::with_model,
+    deployment: openai::model,
+    wants: |_| Wants::Data,
+    echo: |echo| Some(Echoed::Json(whole(echo))),
+    ..Endpoint::other("embeddings", &openai::OPENAI)
+};
 
 /// The vector as the official clients ask for it: base64 of its numbers as 32-bit floats, lowest
 /// byte first.
@@ -20,7 +31,7 @@ struct EmbeddingRequest {
     encoding_format: Option<String>,
 }
 
-pub(in crate::apis) fn whole(echo: &Echo<'_>) -> Value {
+fn whole(echo: &Echo<'_>) -> Value {
     let asked: EmbeddingRequest = serde_json::from_str(echo.text).unwrap_or_default();
     let coded = asked.encoding_format.as_deref() == Some("base64");
     let embedding = if coded { json!(CODED) } else { json!(VECTOR) };
