@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
 use leafgate_desk::{Asked, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
-use leafgate_policy::{Context, Evaluation, MadeRequest, On, Verdict};
+use leafgate_policy::{Assembly, Context, Evaluation, MadeRequest, On, Verdict};
 use leafgate_record::{RecordId, RequestRecord};
 use leafgate_tree::{Document, NodeId};
 

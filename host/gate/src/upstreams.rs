@@ -43,7 +43,7 @@ impl Lane {
         Ok(Lane {
             name,
             address: config.target.to_string().into(),
-            upstream: Upstream::new(config.target.clone(), &config.reach, limits)?,
+            upstream: Upstream::new(&config.target, &config.reach, limits)?,
             // Its generations come and go.
             own: config.policy.take().map(|own| ServingPolicy::new(own.source, own.policy)),
             config,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leafgate_answer::Api;
 use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said};
-use leafgate_policy::{AGENTS, Outside, Part, Policy, STRUCTURE};
+use leafgate_policy::{AGENTS, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use toml::Spanned;

@@ -179,7 +179,7 @@ impl RuleTest {
         if policy.asks_about(On::Response)
             && let Some(before) = answer.as_messages(model)
         {
-            let evaluation = self.evaluate(policy, &self.context(On::Response), &before);
+            let evaluation = self.evaluate(policy, &self.context(On::Response, &[]), &before);
             let after = evaluation.draft.render();
             let blocked = ActualResult::of(&evaluation);
             found.changes = blocked.changes;
@@ -198,7 +198,7 @@ impl RuleTest {
         if policy.asks_about(On::ToolCall)
             && let Some(calls) = as_calls(&whole, model)
         {
-            let decided = ActualResult::of(&self.evaluate(policy, &self.context(On::ToolCall), &calls));
+            let decided = ActualResult::of(&self.evaluate(policy, &self.context(On::ToolCall, &[]), &calls));
             (found.verdict, found.held_by) = (decided.verdict, decided.held_by);
         }
         found
@@ -206,8 +206,8 @@ impl RuleTest {
 
     fn headers(&self) -> Vec<Outside> {
         let headers = self.raw.header.iter().flat_map(Spanned::get_ref);
-        let header = |(name, text): &(String, String)| Outside {
-            part: Part::Header { name: name.to_ascii_lowercase() },
+        let header = |(name, text): (&String, &String)| Outside {
+            part: Part::Header { name: name.clone() },
             text: text.clone(),
         };
         headers.map(header).collect()

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
-use leafgate_policy::{Outside, Policy};
+use leafgate_policy::Policy;
 use leafgate_tree::Document;
 use serde::Serialize;
 
