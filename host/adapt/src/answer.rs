@@ -44,7 +44,6 @@ pub struct StreamAdapter {
 impl StreamAdapter {
     /// Begins a stream. `head` is what the client reads of the answer, `usage` whether its stream of chat completions ends with
     /// what it cost.
-    #[must_use]
     pub fn new(from: Api, to: Api, head: Head, usage: bool, limits: AnswerLimits) -> Self {
         let live = LiveAnswer::new(to, head, usage);
         StreamAdapter { reader: Reader::stream(from, limits), live, reasons: to != Api::Messages, said: 0 }

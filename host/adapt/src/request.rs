@@ -53,7 +53,6 @@ pub struct PathTerms<'p> {
 }
 
 /// Returns whether requests of an API can be written anew, and made.
-#[must_use]
 pub fn is_adapted(api: Api) -> bool {
     match api {
         Api::Chat | Api::Responses | Api::Messages | Api::Gemini => true,

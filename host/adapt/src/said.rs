@@ -49,7 +49,6 @@ pub enum TurnPart {
 
 impl TurnMessage {
     /// Returns its texts, a line each. What has no words is named.
-    #[must_use]
     pub fn text(&self) -> String {
         self.words(None).collect::<Vec<_>>().join("\n")
     }
@@ -78,14 +77,12 @@ impl TurnMessage {
 }
 
 /// Returns what stands for a sound or a file.
-#[must_use]
 pub fn named(kind: ContentKind) -> String {
     format!("‹{kind}›")
 }
 
 /// Returns what a person asked last, and whether the model has gone on since: a round of its tools. What
 /// a client says beside results of tools is no question.
-#[must_use]
 pub fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
     let has_result = |asked: &TurnMessage| {
         messages.iter().any(|said| said.role == Role::Tool && said.place == asked.place)
@@ -98,7 +95,6 @@ pub fn question(messages: &[TurnMessage]) -> (Option<&TurnMessage>, bool) {
 }
 
 /// Returns the messages of a request, in order; what stands beside them comes first.
-#[must_use]
 pub fn messages(document: &Document) -> Vec<TurnMessage> {
     BodyReader { document, ids: CallIds::default(), arguments: document.tool_arguments() }.messages()
 }

@@ -169,31 +169,26 @@ impl AdminCall {
     }
 
     /// Returns its name in metrics.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.declared().name
     }
 
     /// Returns what it does, as a sentence.
-    #[must_use]
     pub fn summary(self) -> &'static str {
         self.declared().summary.trim()
     }
 
     /// Returns its method.
-    #[must_use]
     pub fn method(self) -> &'static str {
         self.declared().method
     }
 
     /// Returns its path, with `{id}` for an id.
-    #[must_use]
     pub fn path(self) -> &'static str {
         self.declared().path
     }
 
     /// Returns its path for an id, which counts where it has one; `None` for an id that could mean another path.
-    #[must_use]
     pub fn path_of(self, id: &str) -> Option<String> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let is_id = !id.is_empty() && id.bytes().all(fits);
@@ -201,7 +196,6 @@ impl AdminCall {
     }
 
     /// Returns whether it has a body. No form of a web page can send one of JSON, nor DELETE.
-    #[must_use]
     pub fn takes_body(self) -> bool {
         self.declared().body.is_some()
     }

@@ -75,7 +75,6 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Returns the HTTP status that a gate answers with.
-    #[must_use]
     pub fn status(self) -> u16 {
         match self {
             ErrorCode::Malformed => 400,

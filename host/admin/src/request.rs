@@ -111,13 +111,11 @@ pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
     /// Wraps JSON whose findings are redacted. `None` where it is no JSON.
-    #[must_use]
     pub fn new(json: String) -> Option<Self> {
         RawValue::from_string(json).ok().map(RawJson)
     }
 
     /// Returns the JSON, for a printer that shows control characters as visible text.
-    #[must_use]
     pub fn expose(&self) -> &str {
         self.0.get()
     }

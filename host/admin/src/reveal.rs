@@ -34,13 +34,11 @@ pub struct RevealedValue(String);
 
 impl RevealedValue {
     /// Wraps a value.
-    #[must_use]
     pub fn new(value: impl Into<String>) -> Self {
         RevealedValue(value.into())
     }
 
     /// Returns the value, for the person who asked for it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -15,7 +15,6 @@ pub const VERSION: &str = "1.7";
 
 /// Returns the schema of the API: types in `$defs`, calls in `calls`, each naming the types of its
 /// body and its answer. Failed calls are answered with `error`.
-#[must_use]
 pub fn schema() -> Value {
     // As it is written: a field is required where every answer of this version has it.
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -40,7 +39,6 @@ pub fn schema() -> Value {
 }
 
 /// Returns the schema as an [OpenAPI 3.1](https://spec.openapis.org/oas/v3.1.1.html) document.
-#[must_use]
 pub fn openapi() -> Value {
     let schema = schema();
     let content = |schema: &Value| json!({ "application/json": { "schema": schema } });

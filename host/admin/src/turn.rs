@@ -30,7 +30,6 @@ leafgate_words::words! {
 
 impl State {
     /// Returns whether the state is final.
-    #[must_use]
     pub fn is_over(self) -> bool {
         matches!(self, State::Resumed | State::Cancelled | State::TimedOut)
     }
@@ -74,7 +73,6 @@ pub struct HoldView {
 
 impl HoldView {
     /// Returns the rule, and how much it matters where it says that.
-    #[must_use]
     pub fn named(&self) -> String {
         self.severity
             .as_ref()
@@ -346,13 +344,11 @@ pub struct ShownText(String);
 
 impl ShownText {
     /// Wraps a text whose findings are redacted.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         ShownText(text.into())
     }
 
     /// Returns the text, for a printer that shows control characters as visible text.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -12,7 +12,6 @@ const HIDDEN: &str = "…";
 /// Returns a URL without user name, password, query and fragment, and without parts of its path that
 /// may be a key: `https://ann:word@a.example/v1/<key>?k=v` is shown as `https://…@a.example/v1/…?…`.
 /// What is no URL stays as it is, so that names and words can be shown by it too.
-#[must_use]
 pub fn shown_url(url: &str) -> String {
     let (scheme, rest) = url.split_at(url.find("://").map_or(0, |at| at + "://".len()));
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

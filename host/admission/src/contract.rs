@@ -23,7 +23,6 @@ pub struct Version {
 
 impl Version {
     /// Returns the full name of one of its interfaces.
-    #[must_use]
     pub fn interface(self, name: &str) -> String {
         format!("{PACKAGE}{name}@{self}.0")
     }

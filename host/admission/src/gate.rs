@@ -61,7 +61,6 @@ impl Binary {
     }
 
     /// Takes the bytes of a file.
-    #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         let digest = Sha256::digest(&bytes).into();
         Binary { bytes, digest }
@@ -191,7 +190,6 @@ fn newest(name: &str, anatomy: &Anatomy, contract: Contract) -> Result<Option<St
 }
 
 /// Returns the version of the contract that exports or imports name first.
-#[must_use]
 pub fn contract(anatomy: &Anatomy) -> Option<String> {
     let names = anatomy.exports.iter().chain(&anatomy.imports);
     let versions = names.filter_map(|name| Interface::parse(name.split('#').next().unwrap_or(name)));

@@ -113,7 +113,6 @@ impl Refusal {
     }
 
     /// Returns what its author or operator can do.
-    #[must_use]
     pub fn hint(&self) -> String {
         let hint = match self {
             Refusal::Unreadable { .. } => {

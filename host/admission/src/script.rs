@@ -48,7 +48,6 @@ impl Script {
     }
 
     /// Returns the engine's configuration, as JSON text, for this source and its own configuration.
-    #[must_use]
     pub fn envelope(&self, config: &str) -> String {
         let envelope = ScriptEnvelope { name: &self.name, source: &self.source, config };
         // Texts alone always have a form in JSON.
@@ -97,7 +96,6 @@ impl Script {
     }
 
     /// Returns the fault of a source that threw, by what the engine says.
-    #[must_use]
     pub fn threw(&self, unsupported: bool, said: String) -> Fault {
         match self.place(&said) {
             Some((line, column, rest)) => {

@@ -26,13 +26,11 @@ pub struct SigningKey(Ed25519KeyPair);
 impl SigningKey {
     /// Takes 32 bytes that must come from the system's random source. `None` for a seed that ring
     /// refuses, which no random one is.
-    #[must_use]
     pub fn from_seed(seed: &[u8; 32]) -> Option<Self> {
         Ed25519KeyPair::from_seed_unchecked(seed).ok().map(SigningKey)
     }
 
     /// Returns the public half.
-    #[must_use]
     pub fn signer(&self) -> Signer {
         let mut key = [0; 32];
         key.copy_from_slice(self.0.public_key().as_ref());
@@ -74,7 +72,6 @@ pub enum BadSignatures {
 
 impl Signatures {
     /// Returns where the signatures of a plugin file stand.
-    #[must_use]
     pub fn beside(plugin: &Path) -> PathBuf {
         let mut name = plugin.as_os_str().to_owned();
         name.push(".sig");
@@ -134,7 +131,6 @@ impl Signatures {
     }
 
     /// The lines of the file.
-    #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (signer, signature) in &self.0 {

@@ -51,7 +51,6 @@ pub struct CallMark {
 
 /// Returns true if and only if an id is one under which a call of an agent below the entry has left, of whatever run
 /// and client.
-#[must_use]
 pub fn is_delegated(id: &str) -> bool {
     id.strip_prefix(DELEGATED).is_some_and(|rest| decoded(rest).is_some())
 }
@@ -62,14 +61,12 @@ fn decoded(rest: &str) -> Option<[u8; NAMED + CHECK]> {
 
 impl CallKey {
     /// Takes the secret.
-    #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         CallKey(Zeroizing::new(bytes))
     }
 
     /// Returns the key of a session. The session must name the client as far as it was
     /// authenticated, and nothing that another client could claim.
-    #[must_use]
     pub fn client(&self, session: &[u8]) -> ClientKey {
         let mac = keyed(&self.0, &[b"leafgate agent calls 1\0", session]);
         let mut key = Zeroizing::new([0; 32]);
@@ -80,7 +77,6 @@ impl CallKey {
 
 impl ClientKey {
     /// Returns the id under which a call leaves.
-    #[must_use]
     pub fn mark(&self, mark: CallMark) -> String {
         let mut bytes = [0; NAMED + CHECK];
         bytes[..8].copy_from_slice(&mark.run.0.to_be_bytes());
@@ -92,7 +88,6 @@ impl ClientKey {
     }
 
     /// Returns the call that an id names; `None` for any id that this key did not make.
-    #[must_use]
     pub fn read(&self, id: &str) -> Option<CallMark> {
         let prefix = [ENTRYS, DELEGATED].into_iter().find(|prefix| id.starts_with(prefix))?;
         let bytes = decoded(&id[prefix.len()..])?;

@@ -27,7 +27,6 @@ pub struct DelegationTarget {
 ///
 /// When using the delegateWork tool, use one of these agent names: reviewer, tester
 /// ```
-#[must_use]
 pub fn section(targets: &[DelegationTarget]) -> String {
     if targets.is_empty() {
         return String::new();
@@ -51,7 +50,6 @@ pub fn section(targets: &[DelegationTarget]) -> String {
 /// those that reorder or hide text are spelled out, and a leading `#` is escaped.
 ///
 /// `"# Rules\nObey"` becomes `"\# Rules\nObey"` with a backslash and an `n`.
-#[must_use]
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let first = text.len() - text.trim_start().len();

@@ -35,7 +35,6 @@ pub struct Runs<B> {
 
 impl<B> Runs<B> {
     /// Keeps no run yet.
-    #[must_use]
     pub fn new(limits: RunsLimits) -> Self {
         Runs { limits, kept: BTreeMap::new(), bytes: 0 }
     }
@@ -75,7 +74,6 @@ impl<B> Runs<B> {
     }
 
     /// Bytes of all their conversations.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -36,7 +36,6 @@ pub struct Agent {
 
 impl Agent {
     /// Whether its tools let it delegate. `none` is about the client's tools, and leaves it to whom it may delegate.
-    #[must_use]
     pub fn has_delegation(&self) -> bool {
         match &self.tools {
             Permission::All | Permission::None => true,
@@ -116,7 +115,6 @@ impl Team {
     ///
     /// # Panics
     /// Never: the name is one.
-    #[must_use]
     pub fn fallback() -> Team {
         let agent = Agent {
             name: AgentName::new("assistant").expect("a name"),
@@ -130,32 +128,27 @@ impl Team {
     }
 
     /// All agents, in the order of the file. Without any, requests pass plainly.
-    #[must_use]
     pub fn agents(&self) -> &[Agent] {
         &self.agents
     }
 
     /// What the file says about runs.
-    #[must_use]
     pub fn settings(&self) -> &TeamSettings {
         &self.settings
     }
 
     /// Returns the agent that a conversation begins with; `None` in a team without agents.
-    #[must_use]
     pub fn entry(&self) -> Option<&Agent> {
         self.agents.get(self.entry)
     }
 
     /// Returns an agent by its name.
-    #[must_use]
     pub fn agent(&self, name: &str) -> Option<&Agent> {
         self.agents.iter().find(|agent| agent.name.as_str() == name)
     }
 
     /// Returns to whom an agent can delegate: those that it may and that are there, but not itself,
     /// in the order of the file; to nobody, where its tools leave delegation out.
-    #[must_use]
     pub fn targets(&self, of: &Agent) -> Vec<DelegationTarget> {
         let others = self.agents.iter().filter(|other| of.has_delegation() && other.name != of.name);
         others
@@ -166,14 +159,12 @@ impl Team {
 
     /// Returns the prompts with which requests of agents may begin as a user's words, with and without what is added about others; none
     /// where prompts are sent as the API's own.
-    #[must_use]
     pub fn prompts_by_user(&self) -> Vec<String> {
         let agents = self.agents.iter().filter(|_| self.settings.system_as == SystemAs::User);
         agents.flat_map(|agent| [agent.system_prompt.clone(), self.prompt(agent)]).collect()
     }
 
     /// Returns an agent's prompt, with what is added about others.
-    #[must_use]
     pub fn prompt(&self, of: &Agent) -> String {
         of.system_prompt.clone() + &section(&self.targets(of))
     }

@@ -8,13 +8,11 @@ pub struct Tick(u64);
 
 impl Tick {
     /// Returns the moment so many milliseconds after the start.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Tick(millis)
     }
 
     /// Returns the milliseconds since the start.
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }

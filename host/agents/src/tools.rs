@@ -17,7 +17,6 @@ pub const DELEGATE_WORK: &str = "delegateWork";
 pub const REPORT_OUT: &str = "reportOut";
 
 /// Returns the JSON Schema of the arguments of [`DELEGATE_WORK`], and what the tool does.
-#[must_use]
 pub fn delegate_work(targets: &[DelegationTarget]) -> (&'static str, Value) {
     let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -35,7 +34,6 @@ pub fn delegate_work(targets: &[DelegationTarget]) -> (&'static str, Value) {
 }
 
 /// Returns the JSON Schema of the arguments of [`REPORT_OUT`], and what the tool does.
-#[must_use]
 pub fn report_out() -> (&'static str, Value) {
     let schema = json!({
         "type": "object",
@@ -49,7 +47,6 @@ pub fn report_out() -> (&'static str, Value) {
 impl Agent {
     /// Returns the tools that it has among those that a client offers, in their order. The client's tools that
     /// are named like the gate's own are nobody's: a model could not tell them apart.
-    #[must_use]
     pub fn tools_among(&self, offered: &ToolNames) -> ToolNames {
         let own = |tool: &str| tool == DELEGATE_WORK || tool == REPORT_OUT;
         offered.iter().filter(|tool| !own(tool) && self.tools.allows(tool)).cloned().collect()

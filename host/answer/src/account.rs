@@ -66,7 +66,6 @@ pub(crate) struct HeardCall {
 
 impl Account {
     /// Begins to hear an answer of an API. `sealed` says whether its reasoning comes with an encrypted copy.
-    #[must_use]
     pub fn new(api: Api, sealed: bool) -> Self {
         let wire = wire(api);
         Account {
@@ -113,25 +112,21 @@ impl Account {
     }
 
     /// Returns an event with more of a text, which `last` was the latest event of.
-    #[must_use]
     pub fn added(&self, last: &Document, place: TextPlace, held: &str) -> StreamEvent {
         self.says.added(last, place, held)
     }
 
     /// Returns whether a stream may say its texts again, whole.
-    #[must_use]
     pub fn repeats(&self) -> bool {
         self.wire.repeats
     }
 
     /// Returns whether answers have names by which the next request may go on from them.
-    #[must_use]
     pub fn names_answers(&self) -> bool {
         self.wire.names_answers
     }
 
     /// Returns the calls that were heard, in the order of their places.
-    #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.calls.values().map(HeardCall::call).collect()
     }
@@ -156,14 +151,12 @@ impl Account {
 
     /// Returns where texts stand that people read beside what the model says: in an event, each as a whole, or in an answer
     /// that came whole.
-    #[must_use]
     pub fn beside(&self, heard: &Heard, is_event: bool) -> Vec<NodeId> {
         crate::beside::leaves(&*self.says, self.wire.beside, heard, is_event)
     }
 
     /// Returns whether an event begins a part in which not the model speaks. Such a one is read when it is there as a
     /// whole.
-    #[must_use]
     pub fn begins_unspoken(&self, heard: &Heard) -> bool {
         self.says.begins_unspoken(&StrictReading::new(&heard.document))
     }

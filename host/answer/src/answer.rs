@@ -121,7 +121,6 @@ impl Answer {
     }
 
     /// Returns what it came to.
-    #[must_use]
     pub fn summary(&self) -> Summary {
         let Answer { reply, head, failure, is_cut_off, .. } = self;
         let (reply, model, failure) = (reply.clone(), head.model.clone(), failure.clone());
@@ -129,7 +128,6 @@ impl Answer {
     }
 
     /// Returns the calls, in order.
-    #[must_use]
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
@@ -137,32 +135,27 @@ impl Answer {
     /// Returns where the texts stand that people read, those that clients join with each other in
     /// one list: what the model says, then what stands beside it, as what a provider's own tools gave. Signed reasoning is
     /// none of them; a signed text that is none is, and cannot be changed.
-    #[must_use]
     pub fn texts(&self) -> &[TextRun] {
         &self.texts
     }
 
     /// Returns the text of a leaf.
-    #[must_use]
     pub fn text(&self, leaf: NodeId) -> String {
         self.document.leaf(leaf).map(|leaf| leaf.text().into_cow().into_owned()).unwrap_or_default()
     }
 
     /// Returns where a value stands, as an RFC 6901 pointer.
-    #[must_use]
     pub fn pointer(&self, node: NodeId) -> String {
         self.document.pointer(node)
     }
 
     /// The bytes that were read.
-    #[must_use]
     pub fn bytes(&self) -> &Bytes {
         self.document.source()
     }
 
     /// Returns the answer as one JSON document; of a stream or a list, the one that it stands for. Its own `Debug` prints
     /// texts.
-    #[must_use]
     pub fn json(&self) -> Value {
         match value(&self.document, self.document.root()) {
             Value::Array(pieces) => joined(self.api, pieces).0.unwrap_or_default(),
@@ -173,7 +166,6 @@ impl Answer {
     /// Returns what a further request repeats of the answer: a message of chat completions, Messages and
     /// Gemini, the items of Responses. It has all that the provider wants to see again, signed and
     /// encrypted reasoning too, which a [`Reply`] has not.
-    #[must_use]
     pub fn turn(&self) -> Vec<Value> {
         let (wire, whole) = (wire(self.api), self.json());
         (wire.turn)(wire.wrapped_in.map_or(&whole, |key| &whole[key]))
@@ -188,7 +180,6 @@ impl Answer {
     }
 
     /// Returns how many values that has.
-    #[must_use]
     pub fn values(&self) -> usize {
         let (mut values, mut next) = (0, 0);
         while next < self.document.node_count() {

@@ -20,13 +20,11 @@ impl StreamEvent {
     pub const DONE: StreamEvent = StreamEvent { is_named: false, data: None };
 
     /// An event that bears its type in its data alone.
-    #[must_use]
     pub fn plain(data: Value) -> StreamEvent {
         StreamEvent { is_named: false, data: Some(Arc::new(data)) }
     }
 
     /// An event that bears its type twice: as its name, and in its data.
-    #[must_use]
     pub fn typed(data: Value) -> StreamEvent {
         StreamEvent { is_named: true, data: Some(Arc::new(data)) }
     }

@@ -59,7 +59,6 @@ pub enum StreamStep {
 
 impl Hearing {
     /// Begins to hear a stream. Lines, and events of several lines, that are longer than this are not read.
-    #[must_use]
     pub fn new(account: Account, longest: usize) -> Self {
         Hearing {
             account,
@@ -76,7 +75,6 @@ impl Hearing {
     }
 
     /// What was heard so far.
-    #[must_use]
     pub fn account(&self) -> &Account {
         &self.account
     }

@@ -33,7 +33,6 @@ pub enum Piece {
 
 impl Lines {
     /// Cuts a stream into lines of up to `limit` bytes.
-    #[must_use]
     pub fn new(limit: usize) -> Self {
         Lines { limit, held: BytesMut::new(), overlong: false, after_cr: false }
     }
@@ -128,7 +127,6 @@ pub enum Field<'l> {
 }
 
 /// Returns what a line is.
-#[must_use]
 pub fn field(line: &[u8]) -> Field<'_> {
     let line = split_ending(line).0;
     let colon = line.iter().position(|&byte| byte == b':');
@@ -158,7 +156,6 @@ fn may_end_within(text: &[u8]) -> bool {
 
 /// An event with other data, its other lines as they came: what leads the data and ends the line stays, and further
 /// lines of data go.
-#[must_use]
 pub fn with_data(event: &[u8], data: &[u8]) -> Bytes {
     let mut told = BytesMut::with_capacity(event.len() + data.len());
     let mut is_written = false;

@@ -49,7 +49,6 @@ pub struct LiveAnswer {
 
 impl LiveAnswer {
     /// Begins an answer. `usage` is that of [`answer_events`].
-    #[must_use]
     pub fn new(api: Api, head: Head, usage: bool) -> Self {
         LiveAnswer { api, head, usage, parts: Vec::new(), is_open: false, sent: 0, piece: None }
     }
@@ -65,14 +64,12 @@ impl LiveAnswer {
     }
 
     /// Returns whether any content was said.
-    #[must_use]
     pub fn has_content(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Delta::Content(_)))
     }
 
     /// Returns the events that end the answer: the calls of `last`, why it ends, and what it cost. Its texts
     /// are those that were said.
-    #[must_use]
     pub fn end(mut self, last: &Reply) -> Vec<StreamEvent> {
         let mut events = Vec::new();
         self.close(&mut events);

@@ -31,13 +31,11 @@ enum ReaderForm {
 impl Reader {
     /// Reads an answer in one piece of JSON. Gemini's may be an array: a stream that is no event
     /// stream.
-    #[must_use]
     pub fn whole(api: Api, limits: AnswerLimits) -> Self {
         Reader::new(api, limits, ReaderForm::Whole(Vec::new()))
     }
 
     /// Reads an event stream.
-    #[must_use]
     pub fn stream(api: Api, limits: AnswerLimits) -> Self {
         let hearing = Hearing::new(Account::new(api, false), limits.bytes);
         Reader::new(api, limits, ReaderForm::Stream(Box::new((hearing, Gathering::new(api, None)))))

@@ -120,7 +120,6 @@ pub struct Summary {
 
 impl Summary {
     /// Returns how many bytes its texts have.
-    #[must_use]
     pub fn weight(&self) -> usize {
         let Reply { reasoning, content, calls, .. } = &self.reply;
         let texts = [reasoning, content].map(|text| text.expose().len());
@@ -169,7 +168,6 @@ pub enum Delta {
 
 impl Delta {
     /// Returns how many bytes of text it has.
-    #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "none is empty")]
     pub fn len(&self) -> usize {
         match self {

@@ -30,7 +30,6 @@ const MOST_CALLS: usize = 512;
 type Names = BTreeMap<(usize, usize), String>;
 
 /// Spells an answer that came whole; `None` for what is no JSON.
-#[must_use]
 pub fn respelled(answer: &[u8]) -> Option<Bytes> {
     spelled(answer, &mut Names::new()).ok()
 }
@@ -49,7 +48,6 @@ pub struct Respelling {
 
 impl Respelling {
     /// Begins to spell a stream. What is longer than this, a line or the data of an event, stays as it came.
-    #[must_use]
     pub fn new(longest: usize) -> Self {
         Respelling { lines: Lines::new(longest), longest, data: None, data_lines: 0, names: Names::new() }
     }

@@ -47,7 +47,6 @@ pub enum TextKind {
 
 impl TextKind {
     /// Returns whether it is reasoning, in one name or another.
-    #[must_use]
     pub fn is_reasoning(self) -> bool {
         match self {
             TextKind::Reasoning
@@ -93,7 +92,6 @@ impl Position {
     pub const LAST: Position = Position { item: usize::MAX, list: usize::MAX, part: usize::MAX };
 
     /// Behind all texts of an item.
-    #[must_use]
     pub fn end_of(item: usize) -> Self {
         Position { item, ..Position::LAST }
     }
@@ -176,7 +174,6 @@ pub enum Tool {
 
 impl Tool {
     /// Returns its name, as far as it is said.
-    #[must_use]
     pub fn name(self, document: &Document) -> String {
         match self {
             Tool::Named(leaf) => {
@@ -224,7 +221,6 @@ impl Said {
     }
 
     /// The text that a leaf belongs to, and the leaf.
-    #[must_use]
     pub fn text(self) -> Option<(TextPlace, NodeId)> {
         let Said::Text { place, leaf, .. } = self else { return None };
         Some((place, leaf))
@@ -240,13 +236,11 @@ impl Said {
 
     /// Whether it is a text that rules read: one that may be changed, or one that says words to people beside a seal. What
     /// is thought beside a seal is the provider's.
-    #[must_use]
     pub fn is_judged(self) -> bool {
         self.text().is_some_and(|(place, _)| !self.is_sealed() || !place.text.is_reasoning())
     }
 
     /// Whether it is a text in which nothing may be changed.
-    #[must_use]
     pub fn is_sealed(self) -> bool {
         matches!(self, Said::Text { sealed: true, .. })
     }

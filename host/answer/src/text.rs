@@ -8,19 +8,16 @@ pub struct AnswerText(String);
 
 impl AnswerText {
     /// The text itself, for whoever may see it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// The text itself, taken out.
-    #[must_use]
     pub fn into_string(self) -> String {
         self.0
     }
 
     /// Whether there is no text.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -31,20 +31,17 @@ pub const CUSTOM: CallItem = CallItem {
 
 impl CallItem {
     /// Returns what is known of items of a kind; `None` where no client answers them with a result.
-    #[must_use]
     pub fn of_kind(kind: &str) -> Option<CallItem> {
         [FUNCTION, CUSTOM].into_iter().find(|call| call.kind == kind)
     }
 
     /// Returns the call that events are about which begin so.
-    #[must_use]
     pub fn of_event(begins: &str) -> Option<CallItem> {
         [FUNCTION, CUSTOM].into_iter().find(|call| call.event == begins)
     }
 }
 
 /// Returns whether items of a kind are results of calls that the client answers.
-#[must_use]
 pub fn is_result(kind: &str) -> bool {
     [FUNCTION, CUSTOM].iter().any(|call| call.result == kind)
 }
@@ -58,7 +55,6 @@ pub const NAMELESS: [(&str, &str); 4] = [
 ];
 
 /// Returns whether items of a kind are calls, whoever answers them.
-#[must_use]
 pub fn is_call(kind: &str) -> bool {
     kind.ends_with("_call")
 }

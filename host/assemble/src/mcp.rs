@@ -27,7 +27,6 @@ pub struct ToolServer {
 
 impl ToolServer {
     /// Reads an element of a list of tools; `None` for one that stands for itself.
-    #[must_use]
     pub fn of_tool(spelled: &str) -> Option<ToolServer> {
         Self::of_element(&serde_json::from_str(spelled).ok()?)
     }
@@ -48,7 +47,6 @@ impl ToolServer {
     }
 
     /// Reads an element of [`SERVERS`]. Whatever is none, is one that offers anything.
-    #[must_use]
     pub fn of_server(spelled: &str) -> ToolServer {
         let server: Object = serde_json::from_str(spelled).unwrap_or_default();
         // Before there were toolsets, a server had their settings.

@@ -86,7 +86,6 @@ impl Step {
 
 impl Did {
     /// Whether something that the client sent does not leave.
-    #[must_use]
     pub fn is_loss(self) -> bool {
         use Did::{Dropped, LeftOutCalls, LeftOutResults, LeftOutSystem, LeftOutTools};
         matches!(self, LeftOutSystem | LeftOutCalls | LeftOutResults | Dropped | LeftOutTools)

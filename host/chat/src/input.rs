@@ -121,7 +121,6 @@ fn each(
 }
 
 /// Returns the list of raw messages of a file without other content, as it is spelled.
-#[must_use]
 pub fn verbatim_messages(document: &Document) -> Option<&str> {
     let root = JsonView::root(document);
     (shape(document) == Ok(InputShape::Raw)).then(|| root.get("messages").unwrap_or(root).verbatim())

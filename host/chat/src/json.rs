@@ -37,7 +37,6 @@ impl Json {
     }
 
     /// Returns the value on several lines, for people. Values from a file keep their own spelling.
-    #[must_use]
     pub fn pretty(&self) -> String {
         serde_json::to_string_pretty(self).expect("what was taken over from a file was JSON there") + "\n"
     }

@@ -40,7 +40,6 @@ impl Losses {
     }
 
     /// Returns all losses.
-    #[must_use]
     pub fn all(&self) -> &[Loss] {
         &self.0
     }

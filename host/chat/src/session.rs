@@ -34,7 +34,6 @@ pub struct LineBatch {
 pub struct NoLines;
 
 /// Cuts a file into batches, none of which ends within a line.
-#[must_use]
 pub fn batches(file: &[u8]) -> Vec<LineBatch> {
     let mut batches: Vec<LineBatch> = Vec::new();
     let mut start = 0;
@@ -57,7 +56,6 @@ fn is_blank(line: &[u8]) -> bool {
 }
 
 /// Returns JSON lines as an array.
-#[must_use]
 pub fn wrapped(lines: &[u8]) -> Bytes {
     let all: Vec<&[u8]> = lines.split_inclusive(|&byte| byte == b'\n').collect();
     let last = all.iter().rposition(|line| !is_blank(line));
@@ -106,7 +104,6 @@ const TEXTS: [&str; 3] = ["text", "thinking", "reasoning"];
 
 /// Returns the texts that stand in several parts, as groups of leaves: adjacent parts of one list,
 /// and the parts of one message, of which Claude Code writes each on a line of its own.
-#[must_use]
 pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     let mut groups = Vec::new();
     let mut seen = HashSet::new();

@@ -36,7 +36,6 @@ impl Layer {
 
     /// Returns what this layer of a user's says that only the operator may, whose settings `enforced` are.
     /// Each is told with its place, and no value is quoted.
-    #[must_use]
     pub fn beyond(&self, enforced: Option<&Layer>) -> Vec<String> {
         let told = |(key, (value, source)): (&String, &(Value, SettingSource))| {
             if OF_OPERATOR.contains(&key.as_str()) {

@@ -232,14 +232,12 @@ pub const UPSTREAM_KEYS: &[SettingKey] = &[
 ];
 
 /// Returns the variable of the environment that sets a key: `LEAFGATE_LIMITS_BODY_TIME`.
-#[must_use]
 pub fn variable(key: &str) -> String {
     let word = |c: char| if matches!(c, '.' | '-') { '_' } else { c.to_ascii_uppercase() };
     format!("LEAFGATE_{}", key.chars().map(word).collect::<String>())
 }
 
 /// Returns whether a variable of the environment sets a key.
-#[must_use]
 pub fn is_setting(name: &str) -> bool {
     KEYS.iter().any(|key| variable(key.name) == name)
 }

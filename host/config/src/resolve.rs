@@ -69,7 +69,6 @@ pub struct UpstreamSettings<'s> {
 
 impl<'s> UpstreamSettings<'s> {
     /// Returns its name; it is empty for what no table names.
-    #[must_use]
     pub fn name(&self) -> &'s str {
         self.name
     }
@@ -77,7 +76,6 @@ impl<'s> UpstreamSettings<'s> {
 
 impl Settings {
     /// Joins layers, the weakest first.
-    #[must_use]
     pub fn of(layers: impl IntoIterator<Item = Layer>) -> Settings {
         let values = layers.into_iter().flat_map(|layer| layer.values).collect();
         Settings { values }
@@ -97,19 +95,16 @@ impl Settings {
     }
 
     /// Returns a value.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.values.get(key).map(|(value, _)| value)
     }
 
     /// Returns where a value comes from.
-    #[must_use]
     pub fn source(&self, key: &str) -> SettingSource {
         self.values.get(key).map_or(SettingSource::Default, |(_, source)| source.clone())
     }
 
     /// Returns a text, a path, a policy or a word.
-    #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key)? {
             Value::Text(text) => Some(text),
@@ -118,7 +113,6 @@ impl Settings {
     }
 
     /// Returns several texts or paths; none where they are not set.
-    #[must_use]
     pub fn texts(&self, key: &str) -> &[String] {
         match self.get(key) {
             Some(Value::Texts(texts)) => texts,
@@ -127,7 +121,6 @@ impl Settings {
     }
 
     /// Returns a switch.
-    #[must_use]
     pub fn switch(&self, key: &str) -> Option<bool> {
         match self.get(key)? {
             Value::Switch(on) => Some(*on),
@@ -136,7 +129,6 @@ impl Settings {
     }
 
     /// Returns a size or a count.
-    #[must_use]
     pub fn number(&self, key: &str) -> Option<usize> {
         match self.get(key)? {
             Value::Number(number) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
@@ -145,7 +137,6 @@ impl Settings {
     }
 
     /// Returns a time.
-    #[must_use]
     pub fn time(&self, key: &str) -> Option<Duration> {
         match self.get(key)? {
             Value::Time(time) => Some(*time),
@@ -155,7 +146,6 @@ impl Settings {
 
     /// Returns what is wrong with settings beside each other: one that is above another which must hold it.
     /// Says of both where they come from, and what to do.
-    #[must_use]
     pub fn disorder(&self) -> Vec<String> {
         let number = |key: &str| match self.get(key)? {
             Value::Number(number) => Some(*number),
@@ -185,13 +175,11 @@ impl Settings {
     }
 
     /// Returns the upstream of this name.
-    #[must_use]
     pub fn upstream<'s>(&'s self, name: &str) -> Option<UpstreamSettings<'s>> {
         self.upstreams().find(|upstream| upstream.name == name)
     }
 
     /// Returns what an upstream has that no table names: what stands at the top. Its name is empty.
-    #[must_use]
     pub fn first_upstream(&self) -> UpstreamSettings<'_> {
         self.named("")
     }
@@ -212,7 +200,6 @@ impl Settings {
 
     /// Returns bytes that differ wherever a value does. Passwords stand in them as they are: only a keyed
     /// digest may be kept.
-    #[must_use]
     pub fn identity(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (key, (value, _)) in &self.values {

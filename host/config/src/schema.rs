@@ -7,7 +7,6 @@ use crate::keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::Kind;
 
 /// Returns the schema.
-#[must_use]
 pub fn schema() -> Value {
     let mut top = Map::new();
     for key in KEYS {

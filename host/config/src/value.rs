@@ -169,7 +169,6 @@ impl Kind {
     }
 
     /// Returns what a value looks like, in words.
-    #[must_use]
     pub fn expected(self) -> String {
         match self {
             Kind::Switch => "`true` or `false`".to_owned(),
@@ -195,7 +194,6 @@ impl Kind {
     }
 
     /// Returns a value as TOML says it.
-    #[must_use]
     pub fn show(self, value: &Value) -> String {
         match (self, value) {
             (Kind::Url, Value::Text(text)) => quoted(&shown_url(text)),

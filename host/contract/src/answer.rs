@@ -44,7 +44,6 @@ impl CheckedFindings {
     }
 
     /// Returns the findings in the order of the answer.
-    #[must_use]
     pub fn into_vec(self) -> Vec<PluginFinding> {
         self.0
     }
@@ -78,7 +77,6 @@ impl CheckedEdits {
     }
 
     /// Returns the edits in the order of the answer.
-    #[must_use]
     pub fn into_vec(self) -> Vec<PluginEdit> {
         self.0
     }

@@ -45,7 +45,6 @@ impl Drop for Ended {
 }
 
 /// Returns true if and only if others need this thread, as far as is known.
-#[must_use]
 pub fn is_needed() -> bool {
     WAYS.get().left > 0
 }

@@ -20,7 +20,6 @@ impl ConfigFinding {
     /// Takes what a plugin says of its configuration, as JSON text. A pointer at its beginning says
     /// where: `/patterns/3: not a regular expression`. One that leads nowhere is part of what is
     /// said.
-    #[must_use]
     pub fn said(text: &str, config: &str) -> Self {
         let placed = text.split_once(": ").filter(|(pointer, _)| pointer.starts_with('/'));
         let inside = |pointer: &str| {
@@ -39,13 +38,11 @@ impl ConfigFinding {
 
 /// Returns a value of TOML as JSON; `None` where it holds a date or an infinite number: these have no
 /// counterpart there.
-#[must_use]
 pub fn json(value: &toml::Value) -> Option<Value> {
     is_json(value).then(|| serde_json::to_value(value).ok())?
 }
 
 /// Returns a table as JSON text; `None` as in [`json`].
-#[must_use]
 pub fn config_json(table: &toml::Table) -> Option<String> {
     table.values().all(is_json).then(|| serde_json::to_string(table).ok())?
 }

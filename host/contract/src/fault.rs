@@ -119,7 +119,6 @@ impl Fault {
     }
 
     /// Returns the place of the text on which it failed, where that is known, and how.
-    #[must_use]
     pub fn parts(&self) -> (Option<usize>, &Fault) {
         match self {
             Fault::OnText { place, fault } => (Some(*place), fault),
@@ -128,7 +127,6 @@ impl Fault {
     }
 
     /// Returns its own words, for redaction.
-    #[must_use]
     pub fn words(&self) -> Option<&PluginWords> {
         match self.parts().1 {
             Fault::GaveUp { message, .. } | Fault::Threw { message, .. } | Fault::Panicked { message } => {
@@ -139,7 +137,6 @@ impl Fault {
     }
 
     /// Returns the name of the limit that was met, as the host's list of limits calls it.
-    #[must_use]
     pub fn limit(&self) -> Option<&'static str> {
         match self {
             Fault::OnText { fault, .. } => fault.limit(),
@@ -215,13 +212,11 @@ pub struct PluginWords(String);
 
 impl PluginWords {
     /// Wraps what a plugin said.
-    #[must_use]
     pub fn new(words: impl Into<String>) -> Self {
         PluginWords(words.into())
     }
 
     /// Returns the words, for redaction.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -57,7 +57,6 @@ pub struct PluginSource {
 
 impl PluginSource {
     /// Returns the source of a plugin of any author and of any content, under the usual limits.
-    #[must_use]
     pub fn new(name: impl Into<String>, path: PathBuf, config: impl Into<String>) -> Self {
         let (name, config, limits) = (name.into(), config.into(), PluginLimits::default());
         PluginSource { name, path, sha256: None, signers: None, limits, config }
@@ -91,7 +90,6 @@ pub struct LoadError {
 
 impl LoadError {
     /// Returns an error of a plugin's file that nothing can be done about.
-    #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         LoadError { message: message.into(), hint: None, config: vec![], key: None }
     }
@@ -301,7 +299,6 @@ pub enum Action {
 
 impl Action {
     /// Returns the action's name in the contract.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Action::Redact(_) => "redact",

@@ -9,7 +9,6 @@ const LONGEST: usize = 500;
 /// begin a line, move the cursor or hide others is spelled as an escape.
 ///
 /// Messages stand in logs and terminals, and whoever wrote the plugin must not write those.
-#[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for character in text.chars() {

@@ -24,7 +24,6 @@ impl FromStr for Signer {
 }
 
 /// Returns the 32 bytes of a key or a digest; `None` where a text is not 64 hexadecimal digits.
-#[must_use]
 pub fn of_hex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     let decoded = base16ct::mixed::decode(text, &mut bytes).ok()?;

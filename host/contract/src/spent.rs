@@ -28,7 +28,6 @@ pub struct Spent(Cell<Cost>);
 
 impl Spent {
     /// Returns the total so far.
-    #[must_use]
     pub fn so_far(&self) -> Cost {
         self.0.get()
     }

@@ -51,7 +51,6 @@ const MOST_LEADS: usize = 64;
 
 impl Lead {
     /// Returns its number.
-    #[must_use]
     pub fn turn(&self) -> TurnId {
         self.turn
     }
@@ -101,7 +100,6 @@ impl Repeats {
     /// `MOST_LEADS` of them.
     ///
     /// It has the policy judge what is added, so it belongs outside of any lock.
-    #[must_use]
     pub fn of<G: Reviewer>(
         side: &Draft,
         to: &Destination,

@@ -27,7 +27,6 @@ pub struct Destination {
 
 impl Destination {
     /// Returns the path without its query.
-    #[must_use]
     pub fn endpoint(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
     }
@@ -45,7 +44,6 @@ impl PartsDigest {
     }
 
     /// Returns the digest of all parts.
-    #[must_use]
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
@@ -68,7 +66,6 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// Returns the digest of a body sent to a destination.
-    #[must_use]
     pub fn of(to: &Destination, body: &[u8]) -> Self {
         let mut parts = to.parts();
         parts.add(body);
@@ -76,7 +73,6 @@ impl Digest {
     }
 
     /// Returns the bytes.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -60,7 +60,6 @@ pub struct ModelKey([u8; 16]);
 impl ModelKey {
     /// Returns the key of the model that a request names, in its path or else in its body; `None` where
     /// neither does.
-    #[must_use]
     pub fn of(document: &Document, by_path: Option<&str>) -> Option<Self> {
         let model = by_path.map(Into::into).or_else(|| document.model())?;
         let digest = Sha256::digest(model.as_bytes());

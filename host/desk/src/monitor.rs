@@ -19,7 +19,6 @@ const TEXTS: usize = 64 * 1024;
 
 /// Describes a request of an agent by its draft after the policy, and the model that its path names. Its number is given to it when it
 /// is kept, and whoever has a clock says when it came.
-#[must_use]
 pub fn agent_request(
     draft: &Draft,
     session: &str,

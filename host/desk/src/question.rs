@@ -15,7 +15,6 @@ pub struct Question([u8; 32]);
 impl Question {
     /// Returns the question of a request, whose path may name the model; a request without messages asks
     /// by all its bytes.
-    #[must_use]
     pub fn of(document: &Document, by_path: Option<&str>) -> Self {
         let mut parts = PartsDigest::default();
         parts.add(by_path.map(Into::into).or_else(|| document.model()).unwrap_or_default().as_bytes());

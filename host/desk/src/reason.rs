@@ -36,7 +36,6 @@ leafgate_words::words! {
 impl CancelReason {
     /// Returns whether it holds for a while when the client asks the same again. A lost connection
     /// and a gate that stops say nothing about the question.
-    #[must_use]
     pub fn lasts(self) -> bool {
         match self {
             CancelReason::User
@@ -97,7 +96,6 @@ pub enum Room {
 
 impl Dismissal {
     /// Returns the name of the dismissal in APIs and logs.
-    #[must_use]
     pub fn code(self) -> &'static str {
         match self {
             Dismissal::Cancelled(reason) | Dismissal::CancelledBefore { reason, .. } => reason.code(),

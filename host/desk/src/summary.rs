@@ -40,7 +40,6 @@ impl TurnExtract {
 
 impl<G: Reviewer> Turn<G> {
     /// Returns the turn in a line.
-    #[must_use]
     pub fn summary(&self, now: Tick) -> TurnSummary {
         let (expiry, state) = (self.expiry(), self.state());
         let asked = self.holds().iter().map(|held| hold(&held.hold, false, held.state, &self.draft));

@@ -9,13 +9,11 @@ pub struct Tick(u64);
 
 impl Tick {
     /// Returns the moment so many milliseconds after the start.
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Tick(millis)
     }
 
     /// Returns the milliseconds since the start.
-    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
     }
@@ -33,7 +31,6 @@ impl Tick {
     }
 
     /// Returns the same in milliseconds.
-    #[must_use]
     pub const fn millis_until(self, later: Tick) -> u64 {
         later.0.saturating_sub(self.0)
     }

@@ -180,7 +180,6 @@ impl<G> Turn<G> {
     }
 
     /// Returns its session's key.
-    #[must_use]
     pub fn session(&self) -> &Arc<str> {
         &self.key.session
     }
@@ -192,7 +191,6 @@ impl<G> Turn<G> {
     }
 
     /// Returns whether it waits because of a mode, and no rule has asked for a person.
-    #[must_use]
     pub fn waits_by_mode(&self) -> bool {
         self.mode.is_some() && self.holds().is_empty()
     }
@@ -208,7 +206,6 @@ impl<G> Turn<G> {
     }
 
     /// Returns its state.
-    #[must_use]
     pub fn state(&self) -> State {
         match self.client {
             TurnClient::Lost { .. } => State::Disconnected,
@@ -218,31 +215,26 @@ impl<G> Turn<G> {
     }
 
     /// Returns whether another body would leave than the one that the policy left.
-    #[must_use]
     pub fn is_edited(&self) -> bool {
         self.rendering.digest != self.first
     }
 
     /// Returns the very bytes that a resume sends.
-    #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.rendering.body
     }
 
     /// Returns the digest that a resume must carry.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         self.rendering.digest
     }
 
     /// Returns its pauses.
-    #[must_use]
     pub fn holds(&self) -> &[TurnHold] {
         self.holds.list()
     }
 
     /// Returns the rule that blocks the edited request, if one does.
-    #[must_use]
     pub fn block(&self) -> Option<&Hold> {
         self.holds.block()
     }
@@ -257,7 +249,6 @@ impl<G> Turn<G> {
 
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,
     /// because its own time starts at the front.
-    #[must_use]
     pub fn expiry(&self) -> Expiry {
         let own = self.holds.expiry();
         match self.behind {
@@ -278,7 +269,6 @@ impl<G> Turn<G> {
     }
 
     /// Returns the connection that gets its answer. `None` while the client is gone.
-    #[must_use]
     pub fn connection(&self) -> Option<ConnectionId> {
         match self.client {
             TurnClient::Connected(connection) => Some(connection),
@@ -288,7 +278,6 @@ impl<G> Turn<G> {
 
     /// Returns the bytes of memory that it takes, estimated. A client that sends the request again
     /// brings a copy of the body.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let said = self.said.as_ref().map_or(0, |said| said.len());
         self.memory + said + if self.joined > 0 { self.draft.document().source().len() } else { 0 }

@@ -23,7 +23,6 @@ const START: usize = 4 * WORDS_SHOWN;
 const QUERY: (&str, &str) = ("<userRequest>", "</userRequest>");
 
 /// Returns how the latest message of the user begins, as it would leave, on one line.
-#[must_use]
 pub fn first_words_of(draft: &Draft) -> Option<ShownText> {
     let mut last = None;
     for leaf in said_last(draft)? {

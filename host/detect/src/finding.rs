@@ -140,7 +140,6 @@ pub(crate) fn unite(findings: &mut Vec<Finding>) {
 }
 
 /// Returns a text with something else in the place of each finding, made of its label. Those that overlap are united.
-#[must_use]
 pub fn replaced(text: &str, mut findings: Vec<Finding>, other: impl Fn(&str) -> String) -> Cow<'_, str> {
     if findings.is_empty() {
         return text.into();

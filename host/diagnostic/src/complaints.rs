@@ -44,7 +44,6 @@ impl Complaints<'_> {
     }
 
     /// Returns the file and the line of a place, for people.
-    #[must_use]
     pub fn origin(&self, span: &Range<usize>) -> String {
         format!("{}:{}", self.diagnostics.name(self.file), self.diagnostics.line(self.file, span))
     }
@@ -73,7 +72,6 @@ impl Complaints<'_> {
 
     /// Returns the range in the file for a range of a text. Exact where the text is written without escapes, else
     /// the whole text.
-    #[must_use]
     pub fn inside(&self, text: &Spanned<String>, at: Range<usize>) -> Range<usize> {
         let (string, content) = (text.span(), text.get_ref());
         let Some(written) = self.diagnostics.text(self.file).get(string.clone()) else { return string };

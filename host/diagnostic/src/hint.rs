@@ -9,7 +9,6 @@ const SHORT_LIST: usize = 30;
 
 /// Returns the known name that a mistyped one most likely means: one that a slip or two leads to,
 /// or that it abbreviates.
-#[must_use]
 pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let slips = (typed.chars().count() / 3).max(1);
     let likely = |name: &&str| osa_distance(typed, name) <= slips || abbreviates(typed, name);
@@ -23,7 +22,6 @@ fn abbreviates(typed: &str, name: &str) -> bool {
 
 /// Returns a hint for a mistyped name: the likely one, or all of a short list, or the nearest of a
 /// long one.
-#[must_use]
 pub fn hint_for(typed: &str, known: &[&str]) -> String {
     if let Some(name) = did_you_mean(typed, known.iter().copied()) {
         return format!("did you mean `{name}`?");

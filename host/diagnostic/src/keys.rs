@@ -99,7 +99,6 @@ pub trait Table: DeserializeOwned + Serialize {
 }
 
 /// Returns the names of keys.
-#[must_use]
 pub fn names(keys: &[TableKey]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }

@@ -104,7 +104,6 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Returns place, message and hint on one line, for a log.
-    #[must_use]
     pub fn on_one_line(&self) -> String {
         let place = match self.line {
             0 => self.file.clone(),
@@ -126,7 +125,6 @@ pub struct LoadError {
 
 impl LoadError {
     /// Returns an error that no line of a rule file is to blame for.
-    #[must_use]
     pub fn because(of: &str, message: String, hint: &str) -> LoadError {
         let mut diagnostics = Diagnostics::default();
         diagnostics.without_place(Severity::Error, of, message, Some(hint.to_owned()));
@@ -134,7 +132,6 @@ impl LoadError {
     }
 
     /// Returns every diagnostic, in the order of the files.
-    #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -182,19 +179,16 @@ impl Diagnostics {
     }
 
     /// Returns the text of a registered file.
-    #[must_use]
     pub fn text(&self, file: usize) -> &str {
         &self.files[file].text
     }
 
     /// Returns the name of a registered file, as it is shown.
-    #[must_use]
     pub fn name(&self, file: usize) -> &str {
         &self.files[file].name
     }
 
     /// Returns the 1-based line on which a span starts.
-    #[must_use]
     pub fn line(&self, file: usize, span: &Range<usize>) -> usize {
         self.files[file].position(span.start).0
     }
@@ -246,13 +240,11 @@ impl Diagnostics {
 
     /// Returns how many errors were found so far: a caller compares it to see whether a step added
     /// any.
-    #[must_use]
     pub fn errors(&self) -> usize {
         self.errors
     }
 
     /// Returns everything that was found, in the order of the files.
-    #[must_use]
     pub fn into_all(self) -> Vec<Diagnostic> {
         let mut found = self.found;
         found.sort_by_key(|(place, _)| *place);
@@ -304,7 +296,6 @@ fn render(
 }
 
 /// Returns a text with a star for each byte of what looks like a secret, so that carets stay right.
-#[must_use]
 pub fn starred(text: &str) -> Cow<'_, str> {
     static SECRETS: LazyLock<Engine> =
         LazyLock::new(|| Engine::new(&["secrets"]).expect("the built-in pack has this name"));

@@ -14,13 +14,11 @@ impl NumberRange {
     pub const ANY: NumberRange = NumberRange::from(1);
 
     /// All from a number on.
-    #[must_use]
     pub const fn from(least: u64) -> NumberRange {
         NumberRange { least, most: u64::MAX }
     }
 
     /// All from a number to another one.
-    #[must_use]
     pub const fn between(least: u64, most: u64) -> NumberRange {
         NumberRange { least, most }
     }
@@ -44,19 +42,16 @@ impl NumberRange {
 const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Returns the milliseconds of a time as files write it.
-#[must_use]
 pub fn in_millis(text: &str) -> Option<u64> {
     in_units(text, &TIMES, 0)
 }
 
 /// Returns milliseconds as files write them.
-#[must_use]
 pub fn shown_time(millis: u64) -> String {
     in_unit(millis, &TIMES).unwrap_or_default().replace(' ', "")
 }
 
 /// Reads a whole number above zero and a unit. `bare` is what a number without one counts, 0 for nothing.
-#[must_use]
 pub fn in_units(text: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').len();
@@ -70,7 +65,6 @@ pub fn in_units(text: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
 }
 
 /// Returns a number in the largest unit that leaves no rest; the units are ordered from the largest.
-#[must_use]
 pub fn in_unit(number: u64, units: &[(&str, u64)]) -> Option<String> {
     let (name, size) = units.iter().find(|(_, size)| number >= *size && number.is_multiple_of(*size))?;
     Some(format!("{} {name}", number / size))

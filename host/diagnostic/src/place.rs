@@ -6,7 +6,6 @@ use toml::de::{DeTable, DeValue};
 
 /// Returns the range of the key and its value that an RFC 6901 pointer leads to, or of the item of a
 /// list. The text is read anew: this is asked once something is wrong.
-#[must_use]
 pub fn place_of(text: &str, pointer: &str) -> Option<Range<usize>> {
     let (table, _) = DeTable::parse_recoverable(text);
     let mut at = table.span();

@@ -20,7 +20,6 @@ pub enum OneOrMany {
 
 impl OneOrMany {
     /// Returns its words with their places; `span` is the place of the whole value.
-    #[must_use]
     pub fn words(&self, span: Range<usize>) -> Vec<(&str, Range<usize>)> {
         match self {
             OneOrMany::One(word) => vec![(word, span)],
@@ -74,13 +73,11 @@ pub struct WordMatch {
 
 impl WordMatch {
     /// Returns the words of which it may be any, with their places; `None` where none are written.
-    #[must_use]
     pub fn any(&self) -> Option<Vec<(&str, Range<usize>)>> {
         self.any.as_ref().map(|words| words.get_ref().words(words.span()))
     }
 
     /// Returns the words of which it may be none, with their places; `None` where none are written.
-    #[must_use]
     pub fn not(&self) -> Option<Vec<(&str, Range<usize>)>> {
         self.not.as_ref().map(|words| words.get_ref().words(words.span()))
     }

@@ -38,7 +38,6 @@ pub struct ChildExtractor {
 
 impl ChildExtractor {
     /// Returns what starts this program for each document.
-    #[must_use]
     pub fn new(program: PathBuf, arguments: Vec<OsString>) -> Self {
         ChildExtractor { program, arguments, patience: PATIENCE }
     }

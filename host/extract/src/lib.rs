@@ -96,7 +96,6 @@ pub enum UnreadReason {
 
 impl Unread {
     /// Says it of a whole document.
-    #[must_use]
     pub fn whole(why: UnreadReason) -> Self {
         Unread { part: None, why }
     }
@@ -157,13 +156,11 @@ impl PackedFormat {
 }
 
 /// Returns true if and only if a file is of a format that is read.
-#[must_use]
 pub fn is_readable(file: &[u8]) -> bool {
     PackedFormat::of(file).is_some()
 }
 
 /// Returns the texts of a file.
-#[must_use]
 pub fn extract(file: &[u8], bounds: &FileBounds) -> Extraction {
     let mut extractor =
         Extractor { bounds, left: *bounds, depth: 0, part: None, found: Extraction::default() };

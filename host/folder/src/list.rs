@@ -60,7 +60,6 @@ impl fmt::Display for Reason {
 
 /// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it
 /// is hidden, it is not deeper than the watch looks, and not among the tests.
-#[must_use]
 pub fn is_inside(path: &Path) -> bool {
     let mut depth = 0;
     let mut parts = path.components().filter(|part| *part != std::path::Component::CurDir).peekable();
@@ -77,7 +76,6 @@ pub fn is_inside(path: &Path) -> bool {
 }
 
 /// Returns whether a file lies in a folder, whatever links lead to it.
-#[must_use]
 pub fn lies_in(folder: &Path, path: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     real(folder).is_some_and(|folder| real(path).is_some_and(|path| path.starts_with(folder)))
@@ -109,7 +107,6 @@ pub fn list_tests(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Returns the folder of the tests of a policy folder.
-#[must_use]
 pub fn tests_of(folder: &Path) -> PathBuf {
     folder.join(TESTS)
 }
@@ -193,7 +190,6 @@ impl FolderWalk {
 }
 
 /// Returns true for the files that can be plugins, `x.wasm` and `x.js`.
-#[must_use]
 pub fn is_plugin(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "wasm" || extension == "js")
 }

@@ -15,7 +15,6 @@ pub struct Stamp {
 
 impl Stamp {
     /// Returns the stamp of a file that is known already.
-    #[must_use]
     pub fn of(about: &Metadata) -> Stamp {
         Stamp {
             file: (about.dev(), about.ino()),
@@ -26,7 +25,6 @@ impl Stamp {
     }
 
     /// Returns the stamp of what is at a path, links followed; `None` where nothing can be seen.
-    #[must_use]
     pub fn at(path: &Path) -> Option<Stamp> {
         Some(Stamp::of(&path.metadata().ok()?))
     }

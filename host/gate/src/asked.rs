@@ -39,38 +39,32 @@ impl FromStr for AskedPath {
 
 impl AskedPath {
     /// Returns it without its query, as rules know it.
-    #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
     /// Returns what a body that is sent there is read as; `None` where its shape must tell.
-    #[must_use]
     pub fn format(&self) -> Option<Format> {
         self.api.format
     }
 
     /// Returns whether a gate lets requests with a body go there, whatever their upstream.
-    #[must_use]
     pub fn is_served(&self) -> bool {
         is_served(UpstreamKind::default(), &self.path)
     }
 
     /// Returns the model that it names, where the body does not say another one.
-    #[must_use]
     pub fn model(&self, body: &Document) -> Option<String> {
         let repeated = || self.api.deployment(&self.path).filter(|_| body.model().is_none());
         self.api.model(&self.path).or_else(repeated)
     }
 
     /// Returns whether the answer comes as a stream, where the path says it.
-    #[must_use]
     pub fn stream(&self) -> Option<bool> {
         self.api.streams_by_path
     }
 
     /// Returns the path that asks another model; `None` where no path names it.
-    #[must_use]
     pub fn with_model(&self, model: &str) -> Option<AskedPath> {
         let path = self.api.with_model(&self.path, model)?;
         Some(AskedPath { path: path.into(), api: self.api })
@@ -79,7 +73,6 @@ impl AskedPath {
 
 /// Returns what a body was read as, by the name that a record has for its API; `None` where its shape told, and for a
 /// name that this version does not know.
-#[must_use]
 pub fn recorded_format(api: &str) -> Option<Format> {
     Api::named(api)?.format
 }

@@ -64,7 +64,6 @@ impl Default for TrialConfig {
 impl GateConfig {
     /// Returns the settings of a gate before this upstream, with the default limits, whose status
     /// names the default policy.
-    #[must_use]
     pub fn new(upstream: UpstreamTarget) -> Self {
         GateConfig {
             upstream: FirstUpstream::Own(Box::new(UpstreamConfig::new(upstream))),
@@ -148,7 +147,6 @@ pub struct OwnPolicy {
 
 impl UpstreamConfig {
     /// Returns an upstream with nothing of its own.
-    #[must_use]
     pub fn new(target: UpstreamTarget) -> Self {
         let kind = target.kind();
         UpstreamConfig {

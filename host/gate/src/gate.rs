@@ -119,7 +119,6 @@ impl Gate {
     }
 
     /// How the gate is.
-    #[must_use]
     pub fn status(&self) -> Status {
         self.0.status()
     }

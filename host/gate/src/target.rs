@@ -67,7 +67,6 @@ pub enum UpstreamTargetError {
 impl UpstreamTarget {
     /// Returns whether requests to it reach the host of another one, in the same way; those to the built-in
     /// endpoint reach none.
-    #[must_use]
     pub fn is_at_host_of(&self, other: &UpstreamTarget) -> bool {
         match (self, other) {
             (UpstreamTarget::Echo, _) => true,
@@ -179,7 +178,6 @@ impl FromStr for UpstreamName {
 
 impl UpstreamName {
     /// Returns the name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -18,25 +18,21 @@ pub struct Glob(Box<str>);
 
 impl Glob {
     /// Takes a pattern. Every text is one.
-    #[must_use]
     pub fn new(source: &str) -> Self {
         Glob(source.into())
     }
 
     /// Returns the one name that it matches; `None` where it has a wildcard.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         (!self.0.contains(['*', '?'])).then_some(&self.0)
     }
 
     /// Returns true if and only if it matches the whole of a name.
-    #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.matches_as(name, |wanted, found| wanted == found)
     }
 
     /// Returns true if and only if it matches the whole of a name in some case: `bash` matches `Bash`.
-    #[must_use]
     pub fn matches_any_case(&self, name: &str) -> bool {
         self.matches_as(name, |wanted, found| {
             wanted.eq_ignore_ascii_case(&found)
@@ -57,7 +53,6 @@ impl Glob {
     /// Returns true where it matches every name that another glob does: its own signs take those of the
     /// other one, whose star stands for any text, which a star alone can take. It may be so and not be
     /// seen: `?*` does not see that it covers `*a`.
-    #[must_use]
     pub fn covers(&self, other: &Glob) -> bool {
         let by_one = |sign, found| sign == found || sign == '?' && found != '*';
         takes(self.0.chars(), other.0.chars(), |sign| sign == '*', by_one, |_| true)
@@ -92,7 +87,6 @@ fn takes<P: Copy, I: Copy>(
 }
 
 /// Whether some globs let through every name that others do; none at all let through everything.
-#[must_use]
 pub fn cover(these: &[Glob], others: &[Glob]) -> bool {
     let covered = |other: &Glob| these.iter().any(|glob| glob.covers(other));
     these.is_empty() || !others.is_empty() && others.iter().all(covered)

@@ -11,7 +11,6 @@ pub struct PathGlob {
 
 impl PathGlob {
     /// Takes a pattern. Every text is one.
-    #[must_use]
     pub fn new(pattern: &str) -> Self {
         PathGlob { parts: pattern.split('/').map(Glob::new).collect(), hides: false }
     }
@@ -23,13 +22,11 @@ impl PathGlob {
     }
 
     /// Returns true if and only if it matches the whole of a path.
-    #[must_use]
     pub fn matches(&self, path: &str) -> bool {
         self.matches_parts(path.split('/'))
     }
 
     /// Returns true if and only if it matches the whole of a path that is cut into its parts.
-    #[must_use]
     pub fn matches_parts<'p>(&self, parts: impl Iterator<Item = &'p str> + Clone) -> bool {
         let shows = |name: &str| !self.hides || !name.starts_with('.');
         takes(

@@ -33,14 +33,12 @@ const PIECES: [&str; 16] = [
 
 impl<'i> Input<'i> {
     /// Splits an input.
-    #[must_use]
     pub fn new(input: &'i [u8]) -> Self {
         let end = input.iter().position(|&byte| byte == 0).unwrap_or(input.len());
         Input { body: &input[..end], choices: input.get(end + 1..).unwrap_or_default() }
     }
 
     /// Whether choices are left.
-    #[must_use]
     pub fn more(&self) -> bool {
         !self.choices.is_empty()
     }

@@ -5,7 +5,6 @@ use std::io::{Cursor, Write as _};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 /// Returns a PDF of numbered objects, the first of which is its catalogue.
-#[must_use]
 pub fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n".to_vec();
     let mut places = Vec::new();
@@ -27,7 +26,6 @@ pub fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Returns a stream with more entries in its dictionary.
-#[must_use]
 pub fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     let head = format!("<< {entries} /Length {} >>\nstream\n", content.len()).into_bytes();
     [&head[..], content, b"\nendstream"].concat()
@@ -35,7 +33,6 @@ pub fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
 
 /// Returns a PDF with a page for each content stream, in which `/F1` is Helvetica. Further objects have
 /// numbers from 4 on, before those of the pages: `/F2` is the second, and `resources` names others.
-#[must_use]
 pub fn pdf_with(pages: &[&str], resources: &str, further: &[Vec<u8>]) -> Vec<u8> {
     let first = 4 + further.len();
     let kids: Vec<String> = (0..pages.len()).map(|page| format!("{} 0 R", first + 2 * page)).collect();
@@ -55,7 +52,6 @@ pub fn pdf_with(pages: &[&str], resources: &str, further: &[Vec<u8>]) -> Vec<u8>
 }
 
 /// Returns a PDF with a page for each text, which it shows.
-#[must_use]
 pub fn pdf(texts: &[&str]) -> Vec<u8> {
     let shown: Vec<String> =
         texts.iter().map(|text| format!("BT /F1 12 Tf 72 700 Td ({text}) Tj ET")).collect();
@@ -66,7 +62,6 @@ pub fn pdf(texts: &[&str]) -> Vec<u8> {
 ///
 /// # Panics
 /// Where a name is none.
-#[must_use]
 pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in entries {
@@ -77,7 +72,6 @@ pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// Returns a word processor's document with one paragraph of runs.
-#[must_use]
 pub fn docx(runs: &[&str]) -> Vec<u8> {
     let runs: String =
         runs.iter().map(|run| format!("<w:r><w:rPr><w:b></w:b></w:rPr><w:t>{run}</w:t></w:r>")).collect();

@@ -41,7 +41,6 @@ pub const FOLDERS: &[(&str, &str, Format)] = &[
 
 /// Returns how many cases a property has each of which looks at all recordings: so many as usual, and
 /// sixteen times as many where there is time. `PROPTEST_CASES` would take hours.
-#[must_use]
 pub fn cases(usual: u32) -> u32 {
     if std::env::var_os("LEAFGATE_SOAK").is_some() { 16 * usual } else { usual }
 }
@@ -50,7 +49,6 @@ pub fn cases(usual: u32) -> u32 {
 ///
 /// # Panics
 /// Where there is none and `CI` is `true`.
-#[must_use]
 pub fn fixtures() -> Option<PathBuf> {
     folder("LEAFGATE_FIXTURES", "fixtures")
 }
@@ -59,7 +57,6 @@ pub fn fixtures() -> Option<PathBuf> {
 ///
 /// # Panics
 /// Where there is none and `CI` is `true`.
-#[must_use]
 pub fn corpora() -> Option<PathBuf> {
     folder("LEAFGATE_CORPORA", "corpora")
 }
@@ -84,7 +81,6 @@ fn repository() -> PathBuf {
 ///
 /// # Panics
 /// As [`fixtures`], and where a recording cannot be read.
-#[must_use]
 pub fn recorded() -> Vec<Recording> {
     let Some(root) = fixtures() else { return Vec::new() };
     let mut found = Vec::new();
@@ -104,7 +100,6 @@ pub fn recorded() -> Vec<Recording> {
 ///
 /// # Panics
 /// Where an example cannot be read.
-#[must_use]
 pub fn examples() -> Vec<Recording> {
     let requests = files(&repository().join("examples/requests"), ".json");
     let read = |(name, body): (String, Vec<u8>)| {
@@ -133,7 +128,6 @@ pub struct File {
 ///
 /// # Panics
 /// As [`fixtures`], and where a file cannot be read.
-#[must_use]
 pub fn read(folder: &str, ending: &str) -> Vec<File> {
     let mut found = Vec::new();
     for root in [Some(own()), fixtures()].into_iter().flatten() {
@@ -151,7 +145,6 @@ pub fn read(folder: &str, ending: &str) -> Vec<File> {
 ///
 /// # Panics
 /// As [`fixtures`], and where there is no such recording in it.
-#[must_use]
 pub fn outside(name: &str) -> Option<String> {
     Some(std::fs::read_to_string(fixtures()?.join(name)).expect("a recording of this name"))
 }
@@ -165,7 +158,6 @@ fn own() -> PathBuf {
 ///
 /// # Panics
 /// As [`recorded`] and [`examples`].
-#[must_use]
 pub fn all() -> Vec<Recording> {
     [recorded(), examples()].concat()
 }

@@ -23,7 +23,6 @@ pub fn write_alone(folder: &Path, rules: &str) -> io::Result<()> {
 ///
 /// However many there are, they do the same to a request: [`FOUND`] is replaced, and none of the
 /// others finds what it looks for.
-#[must_use]
 pub fn many(count: usize) -> String {
     (0..count).map(|number| rule(number, "", "")).collect()
 }
@@ -34,7 +33,6 @@ pub fn many(count: usize) -> String {
 ///
 /// Half of the selectors fit a request of chat completions to `gpt-…` with the header `x-team: red`,
 /// so that these rules look at its leaves.
-#[must_use]
 pub fn varied(count: usize) -> String {
     (0..count).map(|number| if number % 10 == 7 { own_detector(number) } else { chosen(number) }).collect()
 }

@@ -81,7 +81,6 @@ impl Listener {
     }
 
     /// Returns the address with the port that was taken.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

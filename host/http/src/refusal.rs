@@ -118,7 +118,6 @@ impl Refusal {
     }
 
     /// Returns the headers of the answer, besides what says of its body.
-    #[must_use]
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if !self.may_pass_later() {

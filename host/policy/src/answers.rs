@@ -29,7 +29,6 @@ impl From<CallError> for NotWritten {
 }
 
 /// Returns texts of a whole answer, as far as they have not left, behind what left of their run.
-#[must_use]
 pub fn texts(answer: &Answer, runs: &[TextRun]) -> Vec<Vec<String>> {
     let rest = |&(leaf, went): &(NodeId, usize)| answer.text(leaf).split_off(went);
     let left = |run: &TextRun| Some(run.left.clone()).filter(|left| !left.is_empty());
@@ -61,7 +60,6 @@ pub fn put_back(answer: &Answer, runs: &[TextRun], after: &[u8]) -> Result<Value
 
 /// Spells calls as the messages of chat completions, each in one of its own: so a person takes one
 /// out as any other message.
-#[must_use]
 pub fn calls_written(model: Option<&str>, calls: &[Call]) -> Bytes {
     let message = |(id, one): (String, &Call)| {
         let mut spelled = one.to_chat();
@@ -74,7 +72,6 @@ pub fn calls_written(model: Option<&str>, calls: &[Call]) -> Bytes {
 
 /// Reads what [`calls_written`] wrote of these calls, after it was changed: each of them as it is
 /// now, and `None` for one that was taken out. `None` for all where it has another form.
-#[must_use]
 pub fn calls_read(body: &[u8], calls: &[Call]) -> Option<Vec<Option<Call>>> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let names = names(calls);
@@ -102,7 +99,6 @@ fn names(calls: &[Call]) -> Vec<String> {
 
 /// Spells texts and calls as the messages of chat completions, the calls in the last one. Texts that clients join are the
 /// parts of one message.
-#[must_use]
 pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[Call]) -> Bytes {
     let part = |text: &String| json!({ "type": "text", "text": text });
     let message = |joined: &Vec<String>| match joined.as_slice() {
@@ -119,7 +115,6 @@ pub fn written(model: Option<&str>, texts: &[Vec<String>], calls: &[Call]) -> By
 
 /// Reads what [`written`] wrote, after it was changed; `None` where it has another form. `texts` says how many each message
 /// has.
-#[must_use]
 pub fn read(body: &[u8], texts: &[usize]) -> Option<(Vec<Vec<String>>, Vec<Call>)> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let messages = body["messages"].as_array()?;

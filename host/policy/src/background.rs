@@ -27,7 +27,6 @@ pub struct Background(());
 
 impl Background {
     /// Counts the present thread, which has set its own priority low.
-    #[must_use]
     pub fn begin() -> Self {
         AT_WORK.fetch_add(1, Ordering::Relaxed);
         Background(())

@@ -57,7 +57,6 @@ impl fmt::Display for RuleChange {
 impl Policy {
     /// Returns what another policy does no longer or does anew, compared with this one, in the
     /// order of the rules.
-    #[must_use]
     pub fn changes_to<'p>(&'p self, next: &'p Policy) -> Vec<RuleChange> {
         let by_id = |policy: &'p Policy| -> HashMap<_, _> {
             policy.rules.iter().map(|rule| (&*rule.id, rule)).collect()

@@ -10,7 +10,6 @@ use std::borrow::Cow;
 /// assert_eq!(leafgate_policy::endpoint("/v1//%63hat/completions/"), "/v1/chat/completions");
 /// assert_eq!(leafgate_policy::endpoint("/v1/files/a%2fb"), "/v1/files/a%2fb");
 /// ```
-#[must_use]
 pub fn endpoint(path: &str) -> Cow<'_, str> {
     let ends = path.len() > 1 && path.ends_with('/');
     if !ends && !path.contains("//") && !path.contains('%') {

@@ -147,7 +147,6 @@ impl Allowed {
 
 /// Returns whether an exception whose last day is this (`2027-03-31`) has ended; `None` for a text that
 /// is no day.
-#[must_use]
 pub fn has_ended(until: &str, now: SystemTime) -> Option<bool> {
     let date = until.parse::<toml::value::Datetime>().ok()?.date?;
     Some(Day::of_date(date)? < Day::of(now))

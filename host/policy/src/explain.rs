@@ -82,7 +82,6 @@ pub struct PluginExplanation {
 
 impl Policy {
     /// Returns what each phase does, rule by rule, with all defaults filled in.
-    #[must_use]
     pub fn explain(&self) -> Explanation {
         let phase = |&phase: &Phase| {
             let rules = self.rules.iter().filter(|rule| rule.action.phase() == phase);

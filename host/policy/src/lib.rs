@@ -212,26 +212,22 @@ impl Policy {
 
     /// Returns the moment at which an exception ends, and with it this generation: the same files
     /// mean something else from then on. `None` where none ends.
-    #[must_use]
     pub fn ends_at(&self) -> Option<SystemTime> {
         self.exceptions.first_end()
     }
 
     /// Returns whether it finds what built-in detectors do not: by detectors of its own, by
     /// plugins, or by values that are known.
-    #[must_use]
     pub fn detects_by_itself(&self) -> bool {
         !self.plugins.is_empty() || self.known.is_some()
     }
 
     /// Returns whether a text is, or holds, a value that somebody named as secret.
-    #[must_use]
     pub fn is_known(&self, text: &str) -> bool {
         self.known.as_ref().is_some_and(|known| !known.scan(&Input::new(text)).is_empty())
     }
 
     /// Returns how its memory of earlier requests has fared.
-    #[must_use]
     pub fn memo_counts(&self) -> MemoCounts {
         self.memo.counts()
     }
@@ -251,21 +247,18 @@ impl Policy {
 
     /// Returns the SHA-256 over all that decides what this policy does: rule files, plugins,
     /// detectors, the program's version.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
     /// Returns the generation's name: 6 hexadecimal digits for its rules, and 6 for these with their
     /// exceptions.
-    #[must_use]
     pub fn generation_name(&self) -> String {
         base16ct::lower::encode_string(&[&self.rules_digest[..3], &self.digest[..3]].concat())
     }
 
     /// Returns what the names of all generations begin with that have these rules, whatever they except
     /// in files of their own.
-    #[must_use]
     pub fn rules_name(&self) -> String {
         base16ct::lower::encode_string(&self.rules_digest[..3])
     }
@@ -276,7 +269,6 @@ impl Policy {
     }
 
     /// Returns whether any of its rules looks at this.
-    #[must_use]
     pub fn asks_about(&self, on: On) -> bool {
         self.rules.iter().any(|rule| rule.on == on)
     }
@@ -298,7 +290,6 @@ impl Policy {
     }
 
     /// Returns what rules of these ids tag a request with: in file order, each tag once.
-    #[must_use]
     pub fn tags<'p>(&'p self, matched: &'p [String]) -> Vec<&'p str> {
         let mut tags = Vec::new();
         for rule in self.of_ids(matched).filter(|rule| !rule.monitors()) {
@@ -312,7 +303,6 @@ impl Policy {
     }
 
     /// Returns how much the one of the rules of these ids matters that matters most.
-    #[must_use]
     pub fn severity(&self, matched: &[String]) -> Option<Urgency> {
         self.of_ids(matched).filter_map(|rule| rule.severity).max()
     }
@@ -322,32 +312,27 @@ impl Policy {
     }
 
     /// Returns the plugins, in the order in which they were declared.
-    #[must_use]
     pub fn plugins(&self) -> &[LoadedPlugin] {
         &self.plugins[..self.declared]
     }
 
     /// Returns what is sound and can yet hardly be meant, in the order of the files.
-    #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
     }
 
     /// Returns what everybody is told of a folder that says `extends = "none"`.
-    #[must_use]
     pub fn unprotected(&self) -> Option<&'static str> {
         self.alone.then_some("the built-in rules do not run (`extends = \"none\"`): nothing is redacted but by this policy's own rules")
     }
 
     /// Returns whether it looks at nothing: it has no rule, no profile and no plugin.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.assemblies.is_empty() && self.declared == 0
     }
 
     /// Returns what its rules may ask of the answer to a request; `None` where they ask nothing. What
     /// the context does not say may be anything.
-    #[must_use]
     pub fn of_answers(&self, context: &Context<'_>) -> Option<OfAnswers> {
         let mut of = OfAnswers { respells: true, ..OfAnswers::default() };
         let mut is_none = true;
@@ -368,7 +353,6 @@ impl Policy {
 
     /// Returns the id of the first rule that may decide about the answer to a request: about its texts,
     /// or, where `calls` says that it may hold some, about its calls. Rules that only watch do not count.
-    #[must_use]
     pub fn answer_guard(&self, context: &Context<'_>, calls: bool) -> Option<&str> {
         let guards = |rule: &&rule::Rule| match rule.on {
             On::Request => false,
@@ -380,7 +364,6 @@ impl Policy {
     }
 
     /// Returns whether any plugin is declared.
-    #[must_use]
     pub fn has_plugins(&self) -> bool {
         self.declared > 0
     }

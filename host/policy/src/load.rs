@@ -52,7 +52,6 @@ pub enum PolicySource {
 
 impl PolicySource {
     /// Returns the folder that is read, whether it is there or not.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match self {
             PolicySource::Folder(folder) | PolicySource::Own(folder) => Some(folder),

@@ -42,7 +42,6 @@ pub enum Allows {
 
 impl NewException {
     /// Returns its table, with a line break at the end.
-    #[must_use]
     pub fn table(&self) -> String {
         let mut table = String::from("[[exception]]\n");
         let mut line = |key: &str, value: String| {
@@ -67,7 +66,6 @@ impl NewException {
     }
 
     /// Returns the text of a rule file with its table behind all that is there.
-    #[must_use]
     pub fn behind(&self, file: Option<&str>) -> String {
         match file.map(str::trim_end) {
             None | Some("") => self.table(),

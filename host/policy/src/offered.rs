@@ -21,7 +21,6 @@ const LISTS: [&str; 2] = ["tools", "functions"];
 
 impl Offered {
     /// Collects the tools of a request: those of the body, and those that its items add.
-    #[must_use]
     pub fn of(request: &Document) -> Self {
         let mut offered = Offered::default();
         let mut bodies = vec![request.root()];
@@ -45,7 +44,6 @@ impl Offered {
     }
 
     /// Returns true if and only if a tool was offered by exactly this name.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }

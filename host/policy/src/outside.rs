@@ -41,7 +41,6 @@ const MAX_NAME: usize = 64;
 
 impl Part {
     /// Returns what kind of part it is, in words.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Part::Path => "path",

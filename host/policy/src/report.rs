@@ -39,7 +39,6 @@ pub struct PluginTime {
 impl RuleReport {
     /// Returns whether the rule was about anything in the request: something that it found and that cannot
     /// be replaced holds the request, and is no leaf that it was about.
-    #[must_use]
     pub fn has_matched(&self) -> bool {
         self.matched > 0 || self.unredactable > 0
     }

@@ -28,7 +28,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns whether somebody or something keeps the request from leaving.
-    #[must_use]
     pub fn holds(&self) -> bool {
         match self {
             Verdict::Forward | Verdict::Route(_) => false,
@@ -154,7 +153,6 @@ impl HoldPlace {
 
 impl Hold {
     /// Returns a hold without places, which leaves its time to the gate.
-    #[must_use]
     pub fn new(rule: Arc<str>, cause: Cause, reason: String) -> Hold {
         Hold {
             rule,
@@ -170,7 +168,6 @@ impl Hold {
     }
 
     /// Returns the hold of saved edits that do not fit a request. `detail` names them.
-    #[must_use]
     pub fn drift(detail: String) -> Hold {
         let reason = Cause::Drift.fixed_reason().to_owned();
         Hold { detail, ..Hold::new(SAVED_EDITS.into(), Cause::Drift, reason) }

@@ -33,7 +33,6 @@ pub struct WrittenException {
 impl WrittenException {
     /// Returns the text of its file without it and the remarks above it; `None` for any other text than it was read from, where another
     /// table may stand in its place.
-    #[must_use]
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         if text != &*self.text {
             return None;

@@ -286,7 +286,6 @@ impl AnswerOutcome {
 
 /// Returns the name of the upstream in a path as it was recorded, where it has one, and the path that the
 /// upstream was asked for. What a base URL chooses besides stands in no record.
-#[must_use]
 pub fn chosen_upstream(path: &str) -> (Option<&str>, &str) {
     let Some(rest) = path.strip_prefix(NAMED_UPSTREAMS) else { return (None, path) };
     let (name, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -9,7 +9,6 @@ const NAMED: usize = 3;
 
 /// Returns a part of a sentence: `User: changed, Tool result · run_sql: deleted`. It is empty if a
 /// person sees no difference.
-#[must_use]
 pub fn describe(before: &TurnView, after: &TurnView) -> String {
     let old: HashMap<&str, &SectionView> =
         before.sections.iter().map(|section| (section.key.as_str(), section)).collect();

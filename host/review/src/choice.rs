@@ -68,7 +68,6 @@ pub(crate) fn locked(leaf: &LeafView) -> Option<&'static str> {
 
 /// Returns the key of what leaves a section out: the section's own, or, for a call that is all that
 /// its message holds, the message's. So each call of an answer is left out where it is looked at.
-#[must_use]
 pub fn left_out_by(turn: &TurnView, at: usize) -> Option<&str> {
     let section = turn.sections.get(at)?;
     let parent =

@@ -113,7 +113,6 @@ pub struct Model {
 
 impl Model {
     /// Returns the selected turn.
-    #[must_use]
     pub fn turn(&self) -> Option<&TurnView> {
         self.turn.as_deref()
     }
@@ -421,7 +420,6 @@ pub(crate) fn sentence(error: &ApiError) -> String {
 }
 
 /// Returns how a turn ended, or that it has not.
-#[must_use]
 pub fn ended(state: State) -> &'static str {
     match state {
         State::Waiting => "waits",

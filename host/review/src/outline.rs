@@ -103,13 +103,11 @@ const OPTIONS: &str = "Options";
 
 impl Outline {
     /// Arranges a turn. What nobody folded is folded where it is of an earlier turn or an option.
-    #[must_use]
     pub fn new(turn: &TurnView) -> Outline {
         Outline::showing(None, turn)
     }
 
     /// Arranges a turn of which so many sections are shown first, and those behind them are one row.
-    #[must_use]
     pub(crate) fn showing(first: Option<usize>, turn: &TurnView) -> Outline {
         Outline { first, ..Outline::default() }.renewed(turn)
     }
@@ -242,7 +240,6 @@ impl Outline {
     }
 
     /// Returns the outermost section around a section, or itself.
-    #[must_use]
     pub fn outermost(&self, section: usize) -> usize {
         let before = self.entries.get(..=section).unwrap_or_default();
         before.iter().rposition(|entry| entry.depth == 0).unwrap_or(section)
@@ -250,7 +247,6 @@ impl Outline {
 
     /// Returns the sections in the order in which a person sees them: pinned ones first, each with
     /// what is inside it, whether it is folded or not.
-    #[must_use]
     pub fn order(&self) -> Vec<usize> {
         let firsts = self.tops.iter().flat_map(|top| match top {
             OutlineRow::Section(at) => std::slice::from_ref(at),
@@ -260,7 +256,6 @@ impl Outline {
     }
 
     /// Returns the row of a section, or of what is folded around it.
-    #[must_use]
     pub fn row_of(&self, section: usize) -> Option<usize> {
         let group = self.entries.get(section)?.group;
         let around = |row: &OutlineRow| match *row {
@@ -271,7 +266,6 @@ impl Outline {
     }
 
     /// Returns the facts about a section, and about all that its row stands for.
-    #[must_use]
     pub fn shown(&self, section: usize) -> Option<SectionFacts> {
         let mut facts = self.entries.get(section)?.clone();
         if facts.folded {
@@ -281,7 +275,6 @@ impl Outline {
     }
 
     /// Returns the entry of a section.
-    #[must_use]
     pub fn entry(&self, section: usize) -> Option<&SectionFacts> {
         self.entries.get(section)
     }
@@ -320,7 +313,6 @@ fn find(turn: &TurnView, pointer: &str) -> Option<(usize, Option<usize>)> {
 }
 
 /// Returns the authors of the changes of one leaf, in order, each once.
-#[must_use]
 pub fn leaf_authors(turn: &TurnView, leaf: &LeafView) -> Vec<String> {
     StandingEdits::new(turn).authors(leaf)
 }

@@ -53,7 +53,6 @@ pub struct Printed(String);
 
 impl Printed {
     /// Returns the text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -66,13 +65,11 @@ impl Printed {
 }
 
 /// Prints a text on one line, without any control character.
-#[must_use]
 pub fn line(text: &str) -> Printed {
     print(text, LINE_BYTES, GlyphForm::Line)
 }
 
 /// Prints a text on as many lines as it has. `'\n'` is its only control character.
-#[must_use]
 pub fn block(text: &str) -> Printed {
     print(text, BLOCK_BYTES, GlyphForm::Block)
 }

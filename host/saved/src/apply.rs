@@ -42,7 +42,6 @@ pub struct SavedEditOutcome {
 
 impl SavedEditOutcome {
     /// Why the request must wait for a person, if it must.
-    #[must_use]
     pub fn pauses(&self) -> Option<Drift> {
         match self.fit {
             Fit::Drifted(drift) if self.on_drift == OnDrift::Pause => Some(drift),
@@ -68,7 +67,6 @@ pub enum Fit {
 
 impl Fit {
     /// The word for it in JSON.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Fit::Made(_) => "made",
@@ -80,7 +78,6 @@ impl Fit {
     }
 
     /// Why the edit was not made, for people; `None` where what it wants stands in the request.
-    #[must_use]
     pub fn why(&self) -> Option<String> {
         match self {
             Fit::Made(_) | Fit::Unneeded => None,

@@ -63,7 +63,6 @@ const HIDDEN_KEY: &str = "a key of its path holds a value that a rule finds";
 
 impl Capture {
     /// Reads what the edits of a person want that stand in a draft.
-    #[must_use]
     pub fn of(draft: &Draft) -> Capture {
         let mut seen = BTreeSet::new();
         let mut wants = Vec::new();
@@ -92,7 +91,6 @@ impl Capture {
     }
 
     /// Whether no edit of a person stands in the turn.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wants.is_empty()
     }

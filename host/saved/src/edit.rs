@@ -22,14 +22,12 @@ const LONGEST_ID: usize = 64;
 
 impl SavedId {
     /// Takes letters, digits, `-` and `_`.
-    #[must_use]
     pub fn new(id: &str) -> Option<SavedId> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         (!id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(fits)).then(|| SavedId(id.into()))
     }
 
     /// The id as a word.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

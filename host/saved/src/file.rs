@@ -116,7 +116,6 @@ impl SavedFile {
     ///
     /// # Panics
     /// Never: what is spelled here is always TOML.
-    #[must_use]
     pub fn spell(&self) -> String {
         let raw = RawSavedFile {
             version: VERSION,

@@ -14,7 +14,6 @@ pub struct StoreKeys {
 
 impl StoreKeys {
     /// Derives the keys of an installation: each use has its own.
-    #[must_use]
     pub fn derive(installation: &InstallationKey, tokens: TokenKeys) -> Self {
         let seed = installation.secret_for("leafgate receipts 1");
         let signer = Ed25519KeyPair::from_seed_unchecked(&seed).expect("a seed of 32 bytes is a key");
@@ -23,7 +22,6 @@ impl StoreKeys {
 
     /// Returns the digest by which receipts name a body: of the same body, the same with these keys,
     /// and of no use to who lacks them.
-    #[must_use]
     pub fn digest(&self, body: &[u8]) -> String {
         blake3::keyed_hash(&self.digests, body).to_hex().to_string()
     }

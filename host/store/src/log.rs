@@ -73,7 +73,6 @@ pub struct AnswerView {
 
 impl BodyView {
     /// Returns JSON over several lines, spelled as it is; what is none, unchanged.
-    #[must_use]
     pub fn pretty(&self) -> String {
         if serde_json::from_slice::<IgnoredAny>(&self.0).is_err() {
             return String::from_utf8_lossy(&self.0).into_owned();

@@ -41,7 +41,6 @@ pub struct StoreConfig {
 
 impl StoreConfig {
     /// Returns the defaults for a folder: a gibibyte, 30 days, and 16 MiB that wait.
-    #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         StoreConfig {
             folder,

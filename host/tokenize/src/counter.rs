@@ -23,19 +23,16 @@ pub struct Counter {
 
 impl Counter {
     /// Returns a counter that has counted nothing yet.
-    #[must_use]
     pub fn new(models: Models) -> Self {
         Counter { models, known: Mutex::new(LruCache::new(TEXTS)) }
     }
 
     /// Returns what is known of a model; `betas` is what the client has in `anthropic-beta`.
-    #[must_use]
     pub fn facts(&self, model: &str, betas: &str) -> ModelFacts {
         self.models.find_with(model, betas)
     }
 
     /// Counts a text.
-    #[must_use]
     pub fn count(&self, tokenizer: Tokenizer, text: &str) -> u64 {
         if text.len() < SHORT || tokenizer == Tokenizer::Estimate {
             return tokenizer.count(text) as u64;

@@ -31,7 +31,6 @@ const BYTES_OF_A_TOKEN: usize = 4;
 const STRETCH: usize = 16 * 1024;
 
 /// Returns about how many tokens a text of this many bytes is, for any model.
-#[must_use]
 pub const fn estimate(bytes: usize) -> usize {
     bytes.div_ceil(BYTES_OF_A_TOKEN)
 }
@@ -54,7 +53,6 @@ leafgate_words::words! {
 impl Tokenizer {
     /// Counts the tokens of a text. A text longer than `STRETCH` is counted in stretches, so that
     /// what it costs grows with its length whoever wrote it; each border may count one token more.
-    #[must_use]
     pub fn count(self, text: &str) -> usize {
         let tokenizer = match self {
             Tokenizer::O200k => tiktoken_rs::o200k_base_singleton(),

@@ -75,7 +75,6 @@ impl Models {
     /// Returns what is known of a model, by the name that requests have for it. Where nobody knows the
     /// whole of `openai/gpt-4o` or `eu.anthropic.claude-opus-4-1`, what stands behind a `/` or a `.`
     /// decides.
-    #[must_use]
     pub fn find(&self, model: &str) -> ModelFacts {
         let (model, is_million) = match model.strip_suffix(MILLION) {
             Some(model) => (model, true),
@@ -94,7 +93,6 @@ impl Models {
 
     /// Returns the same of a model whose client asks for a larger window in a header, as
     /// `anthropic-beta: context-1m-2025-08-07` does. A line of the user about the model counts first.
-    #[must_use]
     pub fn find_with(&self, model: &str, betas: &str) -> ModelFacts {
         match betas.split(',').any(|beta| beta.trim().starts_with("context-1m")) {
             true => self.find(&format!("{}{MILLION}", model.trim_end_matches(MILLION))),

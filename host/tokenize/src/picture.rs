@@ -92,7 +92,6 @@ const COMMON: PictureSize = PictureSize { width: 1024, height: 1024 };
 
 impl PictureSize {
     /// Reads the size of a PNG, JPEG, GIF or WebP from its first bytes; `None` where they do not say.
-    #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         let size = imagesize::blob_size(head).ok()?;
         let (width, height) = (u32::try_from(size.width).ok()?, u32::try_from(size.height).ok()?);
@@ -127,7 +126,6 @@ impl PictureSize {
 
 impl Detail {
     /// Returns what a request's word for it means: `low`, `MEDIA_RESOLUTION_MEDIUM`.
-    #[must_use]
     pub fn named(word: &str) -> Self {
         let word = word.to_ascii_lowercase();
         match word.rsplit('_').next().unwrap_or_default() {
@@ -147,7 +145,6 @@ impl PictureRule {
 
     /// Returns how many tokens a picture comes to, and whether that is an estimate: its size is not known
     /// and matters, or the rule is not.
-    #[must_use]
     pub fn count(self, size: Option<PictureSize>, detail: Detail) -> (u64, bool) {
         let by_size = |count: &dyn Fn(PictureSize) -> u64| (count(size.unwrap_or(COMMON)), size.is_none());
         match (self, detail) {

@@ -28,7 +28,6 @@ const MOST_SECTIONS: usize = 1 << 16;
 impl Document {
     /// Returns the outermost sections, in body order. What lies in none of them is in no block; a
     /// body that is no JSON has none.
-    #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
         if self.is_raw() {
             return Vec::new();
@@ -52,13 +51,11 @@ impl Document {
     }
 
     /// Returns how a block is spelled.
-    #[must_use]
     pub fn spelling(&self, block: &Block) -> &[u8] {
         self.spelling_of(block.node)
     }
 
     /// Returns how a value is spelled.
-    #[must_use]
     pub fn spelling_of(&self, node: NodeId) -> &[u8] {
         let node = self.node(node);
         &self.layer_bytes(node.layer)[node.span()]

@@ -12,7 +12,6 @@ use crate::section::SectionId;
 use crate::text::LeafText;
 
 /// Returns what people see in the place of a redacted value.
-#[must_use]
 pub fn display_mask(label: &str) -> String {
     format!("‹{label}›")
 }
@@ -56,7 +55,6 @@ pub struct LeftOut<'d> {
 
 impl Draft {
     /// Returns what the draft changed. What was ever redacted is shown as `mask(label)`.
-    #[must_use]
     pub fn changes(&self, mask: impl Fn(&str) -> String) -> Changes<'_> {
         let mut authors = self.authors();
         let mut of = |node| authors.remove(&node).unwrap_or_default();

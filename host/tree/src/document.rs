@@ -49,7 +49,6 @@ impl Document {
     }
 
     /// Takes a body that is no JSON as one leaf that holds all of it.
-    #[must_use]
     pub fn raw(source: Bytes) -> Document {
         Document::named(Index::raw(source), Format::Generic)
     }
@@ -61,7 +60,6 @@ impl Document {
 
     /// Returns the same request with other kinds for some of its sections. What the API must find
     /// together goes by kinds too, so calls, results and options stay what they are.
-    #[must_use]
     pub fn reclassified(&self, kinds: &BTreeMap<SectionId, SectionKind>) -> Document {
         let mut document = Document {
             index: Arc::clone(&self.index),
@@ -80,7 +78,6 @@ impl Document {
     }
 
     /// Whether any section is of another kind than the format says.
-    #[must_use]
     pub fn is_reclassified(&self) -> bool {
         !self.reclassified.is_empty()
     }
@@ -107,26 +104,22 @@ impl Document {
     }
 
     /// Bytes of memory that the body and its index take, about.
-    #[must_use]
     pub fn memory(&self) -> usize {
         self.index.memory() + self.projection.memory()
     }
 
     /// The format whose names the sections bear.
-    #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
     /// The `model` asked for.
-    #[must_use]
     pub fn model(&self) -> Option<Cow<'_, str>> {
         self.model_leaf().map(|model| self.content_text(model))
     }
 
     /// Returns all that a body names as models: `model`, each time that it stands there, and the list `models`. Servers differ in
     /// which of them they ask, and some ask the next one where one has no answer.
-    #[must_use]
     pub fn models(&self) -> Vec<Cow<'_, str>> {
         let named = |&member: &NodeId| {
             let Some(Segment::Key(key)) = self.segment(member) else { return false };
@@ -144,25 +137,21 @@ impl Document {
     }
 
     /// The leaf that names the model.
-    #[must_use]
     pub fn model_leaf(&self) -> Option<NodeId> {
         (self.format.spec().model)(&self.index)
     }
 
     /// Whether the body asks for a stream of events.
-    #[must_use]
     pub fn streams(&self) -> bool {
         (self.format.spec().streams)(&self.index)
     }
 
     /// Whether the body goes on from a response that the server stored.
-    #[must_use]
     pub fn continues_stored(&self) -> bool {
         (self.format.spec().continues_stored)(&self.index)
     }
 
     /// Messages, content parts, tool calls and options, in body order; parents before children.
-    #[must_use]
     pub fn sections(&self) -> &[Section] {
         &self.projection.sections
     }
@@ -174,7 +163,6 @@ impl Document {
     }
 
     /// The definitions of tools, each one that a model could call by itself, in body order.
-    #[must_use]
     pub fn tools(&self) -> Vec<SectionId> {
         let sections = self.sections();
         let is_definition =
@@ -210,7 +198,6 @@ impl Document {
     }
 
     /// Returns the same request with a system prompt in the place of the first message of a user, where that says just such a prompt.
-    #[must_use]
     pub fn with_prompt(&self, is_prompt: impl Fn(&str) -> bool) -> Option<Document> {
         let first = |it: &Section| it.node_type == NodeType::Message && it.role == Role::User;
         let at = self.projection.sections.iter().position(first)?;
@@ -220,7 +207,6 @@ impl Document {
     }
 
     /// Whether a section is a call, or the result of one, and nobody knows for certain of which tool.
-    #[must_use]
     pub fn is_of_uncertain_tool(&self, section: SectionId) -> bool {
         let around = std::iter::successors(Some(section), |&id| self.section(id).parent);
         let mut around = around.map(|id| self.section(id));
@@ -229,13 +215,11 @@ impl Document {
     }
 
     /// The innermost section that a node belongs to.
-    #[must_use]
     pub fn section_of(&self, node: NodeId) -> Option<SectionId> {
         self.projection.section_of(node)
     }
 
     /// The outermost section that covers exactly this value.
-    #[must_use]
     pub fn section_at(&self, node: NodeId) -> Option<SectionId> {
         let is_here = |id: &SectionId| self.section(*id).node == node;
         let innermost = self.section_of(node).filter(is_here);
@@ -243,7 +227,6 @@ impl Document {
     }
 
     /// The section itself.
-    #[must_use]
     pub fn section(&self, id: SectionId) -> &Section {
         &self.projection.sections[id.index()]
     }

@@ -56,7 +56,6 @@ impl ParseError {
     }
 
     /// Whether a limit was hit, rather than the body being no JSON.
-    #[must_use]
     pub fn is_cap(&self) -> bool {
         matches!(
             self.kind,

@@ -69,7 +69,6 @@ impl Index {
     }
 
     /// The received bytes. A clone shares them.
-    #[must_use]
     pub fn source(&self) -> &Bytes {
         match &self.source {
             IndexedText::Json(bytes) | IndexedText::Raw { bytes, .. } => bytes,
@@ -84,19 +83,16 @@ impl Index {
     }
 
     /// Whether the body is no JSON.
-    #[must_use]
     pub fn is_raw(&self) -> bool {
         matches!(self.source, IndexedText::Raw { .. })
     }
 
     /// The outermost value.
-    #[must_use]
     pub fn root(&self) -> NodeId {
         NodeId(0)
     }
 
     /// How many values the index holds, containers and embedded documents included.
-    #[must_use]
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -115,7 +111,6 @@ impl Index {
     }
 
     /// The container around a value. Embedded documents have no node of their own here: their members hang below the string.
-    #[must_use]
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         let parent = self.node(node).parent;
         if parent == NONE {
@@ -140,7 +135,6 @@ impl Index {
     }
 
     /// How a value hangs in its container; `None` for the root.
-    #[must_use]
     pub fn segment(&self, id: NodeId) -> Option<Segment<'_>> {
         let node = self.node(id);
         if node.parent == NONE || self.is_embedded_root(id) {
@@ -170,13 +164,11 @@ impl Index {
     }
 
     /// Places of a node and of everything below it.
-    #[must_use]
     pub fn subtree(&self, node: NodeId) -> Range<usize> {
         node.index()..self.node(node).next as usize
     }
 
     /// Where a value lies in the body: its own bytes, or those of the outermost string whose document it belongs to.
-    #[must_use]
     pub fn body_span(&self, id: NodeId) -> Range<usize> {
         self.node(self.outermost(id)).span()
     }
@@ -195,7 +187,6 @@ impl Index {
     }
 
     /// The first member of an object with this key.
-    #[must_use]
     pub fn member(&self, object: NodeId, key: &str) -> Option<NodeId> {
         self.children(object).find(|&child| self.has_key(child, key))
     }
@@ -296,7 +287,6 @@ impl Index {
     }
 
     /// The key of a value, where it is the member of an object.
-    #[must_use]
     pub fn key(&self, id: NodeId) -> Option<Key<'_>> {
         let node = self.node(id);
         (node.key != (0, 0)).then(|| Key { node: id, text: LeafText::new(self.key_text(node)) })

@@ -60,13 +60,11 @@ impl Inserted {
     }
 
     /// Its text.
-    #[must_use]
     pub fn text(&self) -> LeafText<'_> {
         LeafText::new(&*self.text)
     }
 
     /// Where redaction wrote in its text, with the labels.
-    #[must_use]
     pub fn redacted(&self) -> Vec<(Range<usize>, Arc<str>)> {
         self.pieces.redacted()
     }
@@ -82,7 +80,6 @@ impl Inserted {
     }
 
     /// The message as JSON of its format.
-    #[must_use]
     pub fn json(&self) -> String {
         let MessageSpelling { before, after } = &self.spelling;
         format!("{before}{}{after}", escape::escape(&self.text))
@@ -117,7 +114,6 @@ pub(crate) fn place(
 impl Document {
     /// The latest message in which the user says something: context belongs directly before it. Messages that only carry results of
     /// tools, or context that the client put in, are none.
-    #[must_use]
     pub fn latest_user_message(&self) -> Option<SectionId> {
         let sections = self.sections();
         let is_question = |section: &Section| {
@@ -135,7 +131,6 @@ impl Document {
     /// Returns where the user says something for the last time: that message, later ones that say nothing (they are empty, or have
     /// media alone), and of later ones that carry results of tools the other parts. A body without messages has a prompt or an input in their place; a text that is no JSON is all the user's. Sorted, and as
     /// places of nodes like [`crate::Index::subtree`].
-    #[must_use]
     pub fn latest_user_words(&self) -> Vec<Range<usize>> {
         let sections = self.sections();
         let mut latest = Vec::new();
@@ -171,7 +166,6 @@ impl Document {
 
     /// Returns the first call or result of a tool behind words of the user, as [`Document::latest_user_words`] gives them: where
     /// there is one, the model goes on with these words.
-    #[must_use]
     pub fn first_call_behind(&self, words: &[Range<usize>]) -> Option<NodeId> {
         let end = words.last()?.end;
         let is_one = |section: &&Section| {

@@ -47,13 +47,11 @@ pub enum Author {
 
 impl Author {
     /// A rule.
-    #[must_use]
     pub fn rule(id: impl Into<Arc<str>>) -> Self {
         Author::Rule { id: id.into() }
     }
 
     /// Whether a person decides, now.
-    #[must_use]
     pub fn is_person(&self) -> bool {
         *self == Author::Person
     }
@@ -143,7 +141,6 @@ pub struct Redaction {
 
 impl Redaction {
     /// A redaction for good.
-    #[must_use]
     pub fn new(at: Range<usize>, label: impl Into<Arc<str>>, replacement: impl Into<String>) -> Self {
         let (label, replacement) = (label.into(), replacement.into());
         Redaction { at, label, replacement, detector: None, terms: ReleaseTerms::KEPT }
@@ -198,7 +195,6 @@ pub struct RedactionRecord {
 
 impl RedactionRecord {
     /// Whether a person may take it back, as far as its own terms go.
-    #[must_use]
     pub fn is_releasable(&self) -> bool {
         matches!(self.terms, ReleaseTerms::Releasable(_)) && self.received.is_some()
     }

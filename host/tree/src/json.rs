@@ -26,7 +26,6 @@ pub struct ValueSource<'d> {
 impl Draft {
     /// Returns the request as it came, with [`display_mask`] in the places of redacted values. A
     /// number that was redacted is a string there.
-    #[must_use]
     pub fn as_received(&self) -> ValueSource<'_> {
         let document = &**self.document();
         let raw =
@@ -41,7 +40,6 @@ impl Draft {
     }
 
     /// Returns the request as it would leave.
-    #[must_use]
     pub fn as_leaving(&self) -> ValueSource<'_> {
         let document = &**self.document();
         let raw = document.is_raw().then(|| self.text(document.root()).into_cow().into());
@@ -55,7 +53,6 @@ impl ValueSource<'_> {
     ///
     /// Values inside embedded documents have no JSON of their own in the body: theirs is the string
     /// around them.
-    #[must_use]
     pub fn json(&self, node: NodeId) -> String {
         if let Some(text) = &self.raw {
             return format!("\"{}\"", escape::escape(text));
@@ -83,7 +80,6 @@ impl ValueSource<'_> {
 impl Document {
     /// Returns what tools are called with: for each section that is a call, and for each that is
     /// the result of a call before it.
-    #[must_use]
     pub fn tool_arguments(&self) -> BTreeMap<SectionId, NodeId> {
         let mut of_calls: CallsById<&str, Option<NodeId>> = CallsById::default();
         let mut arguments = BTreeMap::new();

@@ -62,7 +62,6 @@ leafgate_words::words! {
 
 impl SectionKind {
     /// Whether it says whose words a section holds. The other kinds say what an API must find together.
-    #[must_use]
     pub const fn is_of_words(self) -> bool {
         match self {
             SectionKind::System

@@ -6,7 +6,6 @@ use crate::section::{NodeType, Section, SectionId};
 
 impl Document {
     /// The key of a section: `user-1`, `system` for one beside the messages, `user-1/content/0`, `assistant-2/toolCall/0`, `requestOptions/tools`.
-    #[must_use]
     pub fn section_key(&self, id: SectionId) -> String {
         self.section_key_by(id, &|section| self.option_name(section))
     }
@@ -32,7 +31,6 @@ impl Document {
     }
 
     /// The label of a section as shown to people: `User`, `Content #1`, `Tool call · read_file`.
-    #[must_use]
     pub fn section_label(&self, id: SectionId) -> String {
         self.section_label_by(id, |section| self.option_name(section))
     }
@@ -66,7 +64,6 @@ impl Document {
     }
 
     /// How many messages and content parts are of kinds that their format does not know. They are walked like any other.
-    #[must_use]
     pub fn unknown_sections(&self) -> usize {
         let unknown = |section: &&Section| match section.node_type {
             NodeType::Message => section.kind == SectionKind::Other,

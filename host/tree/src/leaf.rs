@@ -26,7 +26,6 @@ impl Document {
 
     /// The files in base64 that say nothing as text, and what each is, in no order: packed ones wherever
     /// they are all of a string from its beginning on, others at places for media.
-    #[must_use]
     pub fn unread(&self) -> Vec<(NodeId, &'static str)> {
         let known = &self.projection.unread;
         let packed = (0..self.node_count()).map(NodeId::from_index).filter_map(|id| {
@@ -39,20 +38,17 @@ impl Document {
 
     /// The bytes of a file that a string spells in base64, bare or in a data URL; `None` where it spells none,
     /// or something besides.
-    #[must_use]
     pub fn file(&self, id: NodeId) -> Option<Vec<u8>> {
         media::decoded(&self.content_text(id))
     }
 
     /// The leaf at a node; `None` for containers.
-    #[must_use]
     pub fn leaf(&self, id: NodeId) -> Option<Leaf<'_>> {
         let is_leaf = self.is_settable(id) && self.scalar(id).is_some();
         is_leaf.then_some(Leaf { document: self, id })
     }
 
     /// A value that can be set: a leaf, or a string that spells a document, which a person may set as a whole.
-    #[must_use]
     pub fn settable(&self, id: NodeId) -> Option<Leaf<'_>> {
         self.is_settable(id).then_some(Leaf { document: self, id })
     }
@@ -70,74 +66,62 @@ impl Document {
 
 impl<'d> Leaf<'d> {
     /// Its place in the index.
-    #[must_use]
     pub fn id(&self) -> NodeId {
         self.id
     }
 
     /// Its decoded text as received: a string's content with lone surrogates as U+FFFD, or the spelling of another scalar.
-    #[must_use]
     pub fn text(&self) -> LeafText<'d> {
         LeafText::new(self.document.content_text(self.id))
     }
 
     /// How its text is spelled in the body, and whether with escapes: without them the spelling is the text.
-    #[must_use]
     pub fn spelling(&self) -> (&'d str, bool) {
         self.document.content_spelling(self.id)
     }
 
     /// Its JSON type.
-    #[must_use]
     pub fn value_type(&self) -> ValueType {
         self.document.node(self.id).kind.value_type()
     }
 
     /// What its format says it is.
-    #[must_use]
     pub fn kind(&self) -> LeafKind {
         self.document.projection.kind(self.id)
     }
 
     /// Who may change it.
-    #[must_use]
     pub fn access(&self) -> Access {
         self.document.projection.access(self.id)
     }
 
     /// The nearest object key above it, or "".
-    #[must_use]
     pub fn key(&self) -> Cow<'d, str> {
         self.document.nearest_key(self.id)
     }
 
     /// The innermost section around it.
-    #[must_use]
     pub fn section(&self) -> Option<SectionId> {
         self.document.section_of(self.id)
     }
 
     /// Role of its message.
-    #[must_use]
     pub fn role(&self) -> Role {
         self.section().map_or(Role::Other, |section| self.document.section(section).role)
     }
 
     /// The tool's name where it belongs to a call, a result or a definition.
-    #[must_use]
     pub fn tool(&self) -> Option<&'d str> {
         let document = self.document;
         document.section_of(self.id).and_then(|section| document.section(section).tool.as_deref())
     }
 
     /// Whether it belongs to a call or a result, and nobody knows for certain of which tool.
-    #[must_use]
     pub fn is_of_uncertain_tool(&self) -> bool {
         self.section().is_some_and(|section| self.document.is_of_uncertain_tool(section))
     }
 
     /// Whether its text spells a document that lies beyond a cap, so that nobody has walked it.
-    #[must_use]
     pub fn beyond_caps(&self) -> bool {
         self.document.node(self.id).flags.has(Flags::BEYOND_CAPS)
     }

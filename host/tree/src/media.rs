@@ -57,7 +57,6 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 impl FileKind {
     /// Returns what a file is by its first bytes, or all of them.
-    #[must_use]
     pub fn of(head: &[u8]) -> Self {
         match PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
             Some((_, name)) => FileKind::Packed(name),
@@ -71,7 +70,6 @@ impl FileKind {
     }
 
     /// Returns what a file is that cannot be looked into as it is, with an article.
-    #[must_use]
     pub fn unread(self) -> Option<&'static str> {
         match self {
             FileKind::Packed(name) => Some(name),
@@ -206,7 +204,6 @@ fn standard(signs: impl Iterator<Item = u8>) -> Vec<u8> {
 
 /// Returns the first bytes of a file that a text spells in base64, bare or in a data URL, of so many characters;
 /// `None` where it spells none.
-#[must_use]
 pub fn file_head(text: &str, characters: usize) -> Option<Vec<u8>> {
     first_bytes(payload(text)?, characters)
 }

@@ -10,7 +10,6 @@ pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
     /// The place as a number, for tables beside the index.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -19,7 +18,6 @@ impl NodeId {
     ///
     /// # Panics
     /// Where the number does not fit 32 bits, which no index reaches.
-    #[must_use]
     pub fn from_index(index: usize) -> Self {
         NodeId(u32::try_from(index).expect("an index holds fewer than 2^32 nodes"))
     }

@@ -27,7 +27,6 @@ impl Document {
     }
 
     /// Returns how many messages stand beside the list, and so before it in that object.
-    #[must_use]
     pub fn messages_beside(&self) -> usize {
         self.messages_in_object().take_while(|section| is_beside(section)).count()
     }
@@ -61,14 +60,12 @@ fn is_beside(section: &Section) -> bool {
 impl Draft {
     /// Returns the messages as they came, with [`crate::display_mask`] in the places of redacted values,
     /// each as JSON.
-    #[must_use]
     pub fn original_messages(&self) -> Vec<String> {
         let (document, came) = (self.document(), self.as_received());
         document.messages_in_object().map(|section| document.message_in_object(section, &came)).collect()
     }
 
     /// Returns the messages as they would leave: without deleted ones, with those that were put in.
-    #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let (document, leaving) = (self.document(), self.as_leaving());
         let mut put_in: Vec<&Inserted> = self.inserted().collect();

@@ -115,7 +115,6 @@ enum TargetKind {
 
 impl Document {
     /// Returns the name of the request in its operations. Equal bodies have equal names.
-    #[must_use]
     pub fn request_id(&self) -> String {
         short_digest(self.source())
     }

@@ -66,19 +66,16 @@ impl Index {
     }
 
     /// The RFC 6901 pointer of a value in the body as received.
-    #[must_use]
     pub fn pointer(&self, node: NodeId) -> String {
         write_pointer(&self.segments(node))
     }
 
     /// The path of a value in the body as received, for people: `messages[3].content[1].text`.
-    #[must_use]
     pub fn display_path(&self, node: NodeId) -> String {
         write_display_path(&self.segments(node))
     }
 
     /// The way from the root to a value.
-    #[must_use]
     pub fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
         let mut segments: Vec<_> = self.way_up(node).filter_map(|at| self.segment(at)).collect();
         segments.reverse();

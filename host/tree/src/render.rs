@@ -15,7 +15,6 @@ use crate::node::{LayerId, NodeId};
 
 impl Draft {
     /// The bytes to send. With nothing edited this is the received buffer itself, not a copy.
-    #[must_use]
     pub fn render(&self) -> Bytes {
         let source = self.document().source();
         if !self.is_dirty() {

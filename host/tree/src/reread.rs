@@ -33,13 +33,11 @@ pub struct Reread {
 
 impl Reread {
     /// The request as it would leave.
-    #[must_use]
     pub fn document(&self) -> &Arc<Document> {
         &self.document
     }
 
     /// Where a value of it comes from.
-    #[must_use]
     pub fn origin(&self, node: NodeId) -> Origin {
         self.origins[node.index()]
     }

@@ -15,7 +15,6 @@ pub struct SectionId(pub(crate) u32);
 
 impl SectionId {
     /// The place as a number.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -24,7 +23,6 @@ impl SectionId {
     ///
     /// # Panics
     /// Where the number does not fit 32 bits, which no document reaches.
-    #[must_use]
     pub fn from_index(index: usize) -> Self {
         SectionId(u32::try_from(index).expect("a document holds fewer than 2^32 sections"))
     }
@@ -36,13 +34,11 @@ pub struct MessageIndex(usize);
 
 impl MessageIndex {
     /// The message at a place.
-    #[must_use]
     pub fn from_index(index: usize) -> Self {
         MessageIndex(index)
     }
 
     /// The place as a number.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0
     }

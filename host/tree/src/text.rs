@@ -15,7 +15,6 @@ impl<'d> LeafText<'d> {
     }
 
     /// The text itself, for whoever may see it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -30,7 +29,6 @@ impl<'d> LeafText<'d> {
 /// Decodes JSON escapes in a text as often as they are nested, for texts beyond the caps.
 ///
 /// Stops when nothing changes any more or after eight rounds, more than any honest client nests.
-#[must_use]
 pub fn unescape_deeply(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..8 {

@@ -108,7 +108,6 @@ fn in_micros<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::
 
 impl TestOutcome {
     /// Returns whether somebody must do something about it.
-    #[must_use]
     pub fn fails(&self) -> bool {
         self.grade != Grade::Right && !self.todo
     }
@@ -122,7 +121,6 @@ fn keys() -> TokenKeys {
 
 impl RuleTest {
     /// Judges its request by a policy, which may be a later one than that beside which it was read.
-    #[must_use]
     pub fn run(&self, policy: &Policy) -> TestOutcome {
         let start = Instant::now();
         let found = match &self.matter {

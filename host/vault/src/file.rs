@@ -34,7 +34,6 @@ enum Begins {
 
 impl FileName {
     /// Reads a name; `None` where it has several readings, or is none.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (drive, rest) = name.split_at(if has_drive(name) { 2 } else { 0 });
         let edges = [' ', '\''];
@@ -59,7 +58,6 @@ impl FileName {
 
     /// Returns the file of this name in a folder, or in one that nobody knows. A name that begins at
     /// the root stays what it is.
-    #[must_use]
     pub fn within(&self, folder: Option<&FileName>) -> Option<Self> {
         match folder {
             _ if self.begins == Begins::Root => Some(self.clone()),
@@ -73,7 +71,6 @@ impl FileName {
     }
 
     /// Returns true if and only if another name is the same file to everybody.
-    #[must_use]
     pub fn is_same(&self, other: &FileName) -> bool {
         self == other && self.begins != Begins::Somewhere
     }

@@ -28,14 +28,12 @@ pub struct FirstSeen {
 impl FirstSeen {
     /// Begins the memory of one conversation, or of a session of which nothing is known. It counts towards a bound
     /// that it shares with others.
-    #[must_use]
     pub fn new(shared: &MemoryBound, is_of_one: bool) -> Self {
         FirstSeen { texts: Mutex::new(FirstTexts::within(shared)), is_of_one }
     }
 
     /// Returns the text that stood at a place first. Where none did, and where the conversation begins
     /// `anew`, it is this one, which is remembered; `None` where there is no room for it.
-    #[must_use]
     pub fn at(&self, place: [u8; 32], text: &str, anew: bool) -> Option<Arc<str>> {
         // As with the memory of values: every change is finished.
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);

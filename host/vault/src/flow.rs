@@ -50,7 +50,6 @@ pub struct InvalidPlace(String);
 
 impl Flow {
     /// Takes the rules of a policy: they say all, so an empty list lets nothing return.
-    #[must_use]
     pub fn new(rules: Vec<FlowRule>) -> Self {
         Flow { rules: Some(rules) }
     }
@@ -81,7 +80,6 @@ impl Flow {
 
 impl Place {
     /// The tool that it names; `*` is any.
-    #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }

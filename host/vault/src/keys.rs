@@ -28,7 +28,6 @@ impl InstallationKey {
     }
 
     /// Returns the secret of a use that has nothing to do with tokens, and that no other use has.
-    #[must_use]
     pub fn secret_for(&self, purpose: &str) -> [u8; 32] {
         finish(&start(self.0.as_slice()), &[b"leafgate secret\0", purpose.as_bytes()])
     }

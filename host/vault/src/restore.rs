@@ -198,7 +198,6 @@ impl Drop for Restorer {
 
 impl Vault {
     /// Puts values back into a text that a tool writes into these files, where their rules let them.
-    #[must_use]
     pub fn restore_into(&self, text: &str, tool: &str, files: &[FileName]) -> Zeroizing<String> {
         let mut out = Zeroizing::new(String::with_capacity(text.len()));
         let mut from = 0;
@@ -213,7 +212,6 @@ impl Vault {
     }
 
     /// Returns how many tokens of this session a text has.
-    #[must_use]
     pub fn tokens_in(&self, text: &str) -> usize {
         let (mut count, mut from) = (0, 0);
         while let Some(found) = next_token(self, &text[from..], previous(text, from)) {
@@ -224,14 +222,12 @@ impl Vault {
     }
 
     /// Returns how many words of a text look like tokens of this session and have a wrong check.
-    #[must_use]
     pub fn altered_in(&self, text: &str) -> usize {
         altered(self, text, 0, false) + altered(self, text, text.len(), true)
     }
 
     /// Returns where in a text, from a place on, a token of this session begins, or may begin at the
     /// text's end; `None` where no token does.
-    #[must_use]
     pub fn first_token(&self, text: &str, from: usize) -> Option<usize> {
         if self.is_empty() {
             return None;

@@ -49,13 +49,11 @@ pub struct Editor {
 }
 
 /// Returns whether an argument is one of these.
-#[must_use]
 pub fn has(names: &[String], name: &str) -> bool {
     names.iter().any(|one| one == name)
 }
 
 /// Returns the editor of a name that is told its file by this argument.
-#[must_use]
 pub fn editor_of(tool: &str, path: &str) -> Option<&'static Editor> {
     TOOLS
         .editors
@@ -65,37 +63,31 @@ pub fn editor_of(tool: &str, path: &str) -> Option<&'static Editor> {
 
 /// Returns whether a tool takes patches that name their files themselves, in one of the arguments
 /// [`KnownTools::patches`] or as all of its input.
-#[must_use]
 pub fn is_patch(tool: &str) -> bool {
     tool == "apply_patch"
 }
 
 /// Returns whether a tool puts texts into files that it is told.
-#[must_use]
 pub fn edits_files(tool: &str) -> bool {
     is_patch(tool) || TOOLS.editors.iter().any(|editor| editor.tool == tool)
 }
 
 /// Returns the editor of a name whose edits each name their file.
-#[must_use]
 pub fn editor_of_many(tool: &str) -> Option<&'static Editor> {
     TOOLS.editors.iter().find(|editor| editor.tool == tool && editor.is_named_in_edits)
 }
 
 /// Returns whether an argument that is content may be a list of lines, too: VS Code's cells.
-#[must_use]
 pub fn may_be_lines(argument: &str) -> bool {
     argument == "newCode"
 }
 
 /// Returns whether an argument has no part in which file a tool is called with.
-#[must_use]
 pub fn is_beside(argument: &str) -> bool {
     has(&TOOLS.beside, argument)
 }
 
 /// Returns whether a tool runs each command in a process of its own.
-#[must_use]
 pub fn is_shell(tool: &str) -> bool {
     tool == "Bash" || has(&TOOLS.shells, tool)
 }

@@ -106,7 +106,6 @@ impl Vault {
     /// Returns the value that a token of this session stands for, in whatever case it is written;
     /// `Some(None)` where the value is given back to nobody, `None` where this session does not
     /// remember the token.
-    #[must_use]
     pub fn reveal(&self, token: &str) -> Option<Option<Zeroizing<String>>> {
         let (label, tail) = word::read(token)?;
         let found = self.memory().recall(label.as_bytes(), None, &tail);

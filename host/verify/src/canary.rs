@@ -32,7 +32,6 @@ const CARDS: u64 = 10_000_000_000_000;
 
 impl Family {
     /// Returns the bytes of a secret, its prefix included.
-    #[must_use]
     pub fn length(self) -> usize {
         match self {
             Family::Github => 40,
@@ -43,13 +42,11 @@ impl Family {
 
     /// Returns whether the prefix alone tells a secret of this family from other text. Detectors
     /// without a prefix do not look where nothing can be replaced.
-    #[must_use]
     pub fn has_prefix(self) -> bool {
         self != Family::Card
     }
 
     /// Returns the secret with a number.
-    #[must_use]
     pub fn canary(self, number: u64) -> String {
         let prefix = self.prefix();
         match self {

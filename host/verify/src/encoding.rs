@@ -72,21 +72,18 @@ words! {
 
 impl EncodingFate {
     /// Returns true if and only if the secret does not leave unseen.
-    #[must_use]
     pub fn is_contained(self) -> bool {
         self != EncodingFate::Leaves
     }
 }
 
 /// Every encoding of the matrix.
-#[must_use]
 pub fn encodings() -> &'static [TextEncoding] {
     encoders::ALL
 }
 
 impl TextEncoding {
     /// Returns a request whose one message holds a secret in this encoding.
-    #[must_use]
     pub fn request(&self, kind: SampleKind, beside: Beside) -> String {
         let sample = kind.sample();
         let plain = match beside {
@@ -98,7 +95,6 @@ impl TextEncoding {
     }
 
     /// Returns what became of the secret, given what would leave and whether it is held.
-    #[must_use]
     pub fn outcome(&self, kind: SampleKind, sent: &[u8], held: bool) -> EncodingFate {
         match held {
             true => EncodingFate::Held,
@@ -109,7 +105,6 @@ impl TextEncoding {
 
     /// Returns true if and only if a part of a secret that was spelled alone is left in what would
     /// leave.
-    #[must_use]
     pub fn is_left(&self, secret: &str, sent: &[u8]) -> bool {
         self.is_any_left(&Sample { text: secret.to_owned(), secrets: vec![secret.to_owned()] }, sent)
     }
@@ -134,7 +129,6 @@ impl TextEncoding {
     }
 
     /// Returns a text spelled in this encoding.
-    #[must_use]
     pub fn encode(&self, text: &str) -> String {
         (self.encode)(text)
     }

@@ -55,7 +55,6 @@ words! {
 }
 
 /// Decides the result for a secret.
-#[must_use]
 pub fn fate(plant: &Plant, family: Family, facts: Facts, seen: Option<FoundAs>) -> Fate {
     let is_key = plant.position.what == PositionKind::Key;
     match (seen, facts) {
@@ -87,7 +86,6 @@ pub struct FateCounts {
 
 impl FateCounts {
     /// Returns the sum.
-    #[must_use]
     pub fn total(&self) -> usize {
         self.redacted + self.held + self.media + self.no_prefix + self.leaked
     }
@@ -134,7 +132,6 @@ pub struct Tally {
 
 impl Tally {
     /// Returns how many secrets were planted.
-    #[must_use]
     pub fn planted(&self) -> usize {
         self.positions.values().map(FateCounts::total).sum()
     }

@@ -101,7 +101,6 @@ pub fn plant(body: &str, pass: Pass, family: Family, first: u64) -> Result<Plant
 }
 
 /// Plants a secret in a text that is no JSON. All of it is one position.
-#[must_use]
 pub fn plant_raw(body: &str, family: Family, number: u64) -> Planted {
     let canary = family.canary(number);
     let position = WalkPosition { pointer: String::new(), occurrence: 0, what: PositionKind::Text, level: 0 };
@@ -152,7 +151,6 @@ fn data(text: &str) -> (&str, &str) {
 
 /// Returns whether a text is base64, bare or in a data URL, that begins like media. No real file is
 /// shorter than the compared beginning.
-#[must_use]
 pub fn is_media(text: &str) -> bool {
     let (_, payload) = data(text);
     let head = payload.get(..64).and_then(|head| STANDARD.decode(head).ok());

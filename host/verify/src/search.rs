@@ -47,7 +47,6 @@ pub struct SentSearch<'c> {
 
 impl<'c> SentSearch<'c> {
     /// Takes the secrets. Results name them by their index.
-    #[must_use]
     pub fn new(family: Family, canaries: impl IntoIterator<Item = &'c str>) -> Self {
         let canaries =
             canaries.into_iter().enumerate().map(|(place, canary)| (canary.as_bytes(), place)).collect();
@@ -55,7 +54,6 @@ impl<'c> SentSearch<'c> {
     }
 
     /// Returns the secrets that some bytes hold, and how.
-    #[must_use]
     pub fn find(&self, bytes: &[u8]) -> BTreeMap<usize, FoundAs> {
         let mut found = BTreeMap::new();
         self.plain(bytes, FoundAs::Plain, &mut found);

@@ -45,7 +45,6 @@ words! {
 
 impl PositionKind {
     /// Returns whether it is a scalar that holds no document.
-    #[must_use]
     pub fn is_leaf(self) -> bool {
         !matches!(self, PositionKind::Key | PositionKind::Document)
     }

@@ -111,7 +111,6 @@ impl LoaderLimits {
     }
 
     /// Returns the processor time for compiling a file of so many bytes.
-    #[must_use]
     pub fn compile_time(&self, bytes: usize) -> Duration {
         let mib = u32::try_from(bytes.div_ceil(MIB)).unwrap_or(u32::MAX);
         self.compile_time.saturating_add(self.compile_time_per_mib.saturating_mul(mib))
@@ -119,14 +118,12 @@ impl LoaderLimits {
 
     /// Returns the wall time that one request has for one plugin that was shown so many bytes of
     /// text.
-    #[must_use]
     pub fn request_time(&self, bytes: usize) -> Duration {
         let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);
         self.request_time.saturating_add(self.request_time_per_kib.saturating_mul(kib))
     }
 
     /// Returns the wall time for one call that is given this many leaves and bytes of text.
-    #[must_use]
     pub fn deadline(&self, leaves: usize, bytes: usize) -> Duration {
         let leaves = u32::try_from(leaves).unwrap_or(u32::MAX);
         let kib = u32::try_from(bytes.div_ceil(KIB)).unwrap_or(u32::MAX);

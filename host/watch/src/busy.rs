@@ -27,7 +27,6 @@ impl Busy {
     }
 
     /// Returns how long the present step has been running, or `None` between steps.
-    #[must_use]
     pub fn running_for(&self) -> Option<Duration> {
         self.lock().map(|began| began.elapsed())
     }

@@ -111,7 +111,6 @@ impl FolderWatch {
 
     /// Returns the time of the present look at the folder. A long one means that the disk does not
     /// answer.
-    #[must_use]
     pub fn looking(&self) -> Busy {
         self.looking.clone()
     }

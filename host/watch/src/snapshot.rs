@@ -30,13 +30,11 @@ type Stamp = (PathBuf, Option<(u64, Option<SystemTime>)>);
 
 impl Snapshot {
     /// Reads the folder. A missing or unreadable folder is a snapshot of its own.
-    #[must_use]
     pub fn take(folder: &Path) -> Snapshot {
         Snapshot::take_within(folder, false, MAX_READ)
     }
 
     /// Reads the folder and its tests, for whoever loads nothing that fails them.
-    #[must_use]
     pub fn take_with_tests(folder: &Path) -> Snapshot {
         Snapshot::take_within(folder, true, MAX_READ)
     }
@@ -69,7 +67,6 @@ impl Snapshot {
     }
 
     /// Returns true if the folder exists.
-    #[must_use]
     pub fn exists(&self) -> bool {
         self.content.is_some()
     }

@@ -52,7 +52,6 @@ macro_rules! words {
             })+
 
             /// Returns the value of a name.
-            #[must_use]
             $vis fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| Self::WORDS[*value as usize][0] == name)
             }

@@ -92,7 +92,6 @@ impl Team {
     }
 
     /// Returns the file of a team, with flat keys. Read again it is the same team.
-    #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         let settings = self.settings();
         json!({
@@ -131,7 +130,6 @@ fn permission_json(permission: &Permission, list: &str) -> serde_json::Value {
 
 /// Returns how VS Code's settings are read: JSON with comments and trailing commas. Control characters, line
 /// breaks among them, may stand in texts as they are; nothing else is taken that JSON has not.
-#[must_use]
 pub fn as_vscode_writes() -> ParseOptions {
     ParseOptions {
         allow_comments: true,

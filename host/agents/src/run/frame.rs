@@ -23,7 +23,6 @@ pub struct RequestId(pub(crate) u32);
 
 impl FrameId {
     /// Its number, from 0.
-    #[must_use]
     pub fn number(self) -> u32 {
         self.0
     }
@@ -72,7 +71,6 @@ pub enum Message {
 
 impl Message {
     /// The words that a delegated agent gets, or that a nudge says; `None` for other messages.
-    #[must_use]
     pub fn words(&self) -> Option<String> {
         match self {
             Message::Work { description, expectations } if expectations.is_empty() => {
@@ -214,19 +212,16 @@ pub struct CallOutcome {
 
 impl Frame {
     /// The frame that delegated to this one.
-    #[must_use]
     pub fn parent(&self) -> Option<FrameId> {
         self.parent.map(|(frame, _)| frame)
     }
 
     /// How often work was delegated to come here; 0 for the entry.
-    #[must_use]
     pub fn depth(&self) -> u32 {
         u32::try_from(self.chain.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
     /// Whether it has `reportOut`.
-    #[must_use]
     pub fn reports(&self) -> bool {
         self.parent.is_some()
     }

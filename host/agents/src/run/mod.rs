@@ -209,7 +209,6 @@ impl Run {
     }
 
     /// When time matters next: then [`Run::elapse`] is to be called. A call that comes too early does no harm.
-    #[must_use]
     pub fn deadline(&self) -> Option<Tick> {
         let live = self.frames.iter().filter(|frame| !frame.is_over());
         live.filter_map(|frame| frame.deadline).min().filter(|_| !self.over && self.paused.is_none())
@@ -237,61 +236,51 @@ impl Run {
     }
 
     /// The name of the run.
-    #[must_use]
     pub fn id(&self) -> RunId {
         self.id
     }
 
     /// The model that is asked: the client's, or the team's. All frames ask the same.
-    #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
     /// The team that it runs with.
-    #[must_use]
     pub fn team(&self) -> &Arc<Team> {
         &self.team
     }
 
     /// All frames, in the order in which they began.
-    #[must_use]
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
     /// A frame of this run.
-    #[must_use]
     pub fn frame(&self, id: FrameId) -> Option<&Frame> {
         self.frames.get(id.at())
     }
 
     /// Whether it is over.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.over
     }
 
     /// With what it makes do.
-    #[must_use]
     pub fn degraded(&self) -> Option<Degraded> {
         self.degraded
     }
 
     /// Bytes of all its conversations.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// What the run came to, or is at.
-    #[must_use]
     pub fn result(&self) -> AgentLoopResult<'_> {
         self.result_of(&self.frames[ENTRY.at()])
     }
 
     /// What a frame came to, or is at.
-    #[must_use]
     pub fn result_of<'r>(&'r self, frame: &'r Frame) -> AgentLoopResult<'r> {
         AgentLoopResult {
             final_response: frame.last_said(),

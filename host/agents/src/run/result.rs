@@ -26,7 +26,6 @@ impl<'r> AgentLoopResult<'r> {
     }
 
     /// Returns it as JSON. `epoch` is what the ticks count from, in milliseconds of Unix time.
-    #[must_use]
     pub fn to_json(&self, epoch: u64) -> Value {
         let invocations = self.tool_invocations().map(|(call, outcome)| {
             json!({

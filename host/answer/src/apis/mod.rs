@@ -17,7 +17,6 @@ use crate::reply::{Failure, Finish, Head, Reply, Usage};
 use crate::said::Says;
 
 /// Writes a reply as the JSON answer of an API. What the API has no place for is left out.
-#[must_use]
 pub fn write_answer(api: Api, reply: &Reply, head: &Head) -> Value {
     let wire = wire(api);
     let whole = (wire.write)(reply, head);
@@ -30,7 +29,6 @@ pub fn write_answer(api: Api, reply: &Reply, head: &Head) -> Value {
 /// Returns the event stream that a JSON answer of an API stands for, all that a reply has no place for
 /// included; `None` for what is no answer, such as an error. `usage` says whether the request asked for
 /// the event with the costs, which chat completions send only then.
-#[must_use]
 pub fn answer_events(api: Api, whole: &Value, usage: bool) -> Option<Vec<StreamEvent>> {
     let (wire, outer) = (wire(api), whole.as_object()?);
     let Some(key) = wire.wrapped_in else { return (wire.events)(outer, usage) };

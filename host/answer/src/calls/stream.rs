@@ -64,7 +64,6 @@ pub struct Gathered {
 
 impl Gathering {
     /// Begins to take a stream. What waits is kept without the probabilities of words.
-    #[must_use]
     pub fn new(api: Api, holding: Option<Holding>) -> Self {
         let held = |from| HeldStream {
             from,
@@ -118,19 +117,16 @@ impl Gathering {
     }
 
     /// Returns how many values are kept.
-    #[must_use]
     pub fn values(&self) -> usize {
         self.values
     }
 
     /// Returns whether what comes waits.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.held.as_ref().is_some_and(|held| held.waits)
     }
 
     /// Returns whether clients read what came in different ways.
-    #[must_use]
     pub fn is_odd(&self) -> bool {
         self.is_odd
     }
@@ -172,7 +168,6 @@ impl HeldStream {
 impl Gathered {
     /// Returns the texts that did not leave whole, as far as they did not. `end` is the end of what left of a kind, as it
     /// left. Of an API that says its texts again at the end, all are judged from their beginning.
-    #[must_use]
     pub fn texts(&self, end: impl Fn(RunKind) -> String) -> Vec<TextRun> {
         let Some(passed) = self.passed.as_ref().filter(|_| self.answer.api != Api::Responses) else {
             return self.answer.texts().to_vec();
@@ -195,7 +190,6 @@ impl Gathered {
 
     /// Returns the events that are left to send of an answer that was changed behind what went on;
     /// `None` where it was changed before.
-    #[must_use]
     pub fn rest(&self, changed: &Value) -> Option<Vec<StreamEvent>> {
         let (api, usage) = (self.answer.api, self.usage);
         let Some(passed) = &self.passed else { return answer_events(api, changed, usage) };

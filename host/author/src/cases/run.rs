@@ -29,7 +29,6 @@ pub struct CaseOutcome {
 
 /// Asks a plugin all cases. One outcome for each, and one for the detector that answers otherwise
 /// when it is asked about all of them together.
-#[must_use]
 pub fn run(cases: &Cases, load: Load<'_>) -> Vec<CaseOutcome> {
     let mut loaded: HashMap<&str, Result<Arc<dyn Plugin>, LoadError>> = HashMap::new();
     let (mut outcomes, mut told) = (Vec::new(), HashSet::new());
@@ -204,7 +203,6 @@ fn sorted(mut findings: Vec<PluginFinding>) -> Vec<PluginFinding> {
 }
 
 /// Returns a fault with the plugin's own words, which only its author sees.
-#[must_use]
 pub fn told(fault: &Fault) -> String {
     match fault.words() {
         Some(words) => format!("{fault}: {}", words.expose()),

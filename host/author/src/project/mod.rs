@@ -136,7 +136,6 @@ impl NewPlugin {
     }
 
     /// Returns its name, which is that of its folder unless another one is chosen.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -22,7 +22,6 @@ pub struct ImportCheck {
 
 impl ImportCheck {
     /// Returns whether any version would import the file.
-    #[must_use]
     pub fn is_importable(&self) -> bool {
         self.imports.iter().any(|import| import.refused.is_none())
     }

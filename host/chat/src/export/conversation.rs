@@ -31,7 +31,6 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Reads a conversation. It never fails: members that a file lacks are missing here too.
-#[must_use]
 pub fn conversation(document: &Document) -> ExportedConversation {
     let root = JsonView::root(document);
     let requests = || root.list("requests");

@@ -45,7 +45,6 @@ pub(crate) fn question_leaves(request: JsonView<'_>) -> Option<Vec<JsonView<'_>>
 }
 
 /// Returns whether a file is an export: an object with `requests`, an array.
-#[must_use]
 pub fn is_export(document: &Document) -> bool {
     JsonView::root(document).get("requests").is_some_and(JsonView::is_array)
 }

@@ -4,7 +4,6 @@ use super::{PartKind, RawMessage, RawPart, ToolCall};
 use crate::json::Json;
 
 /// Returns the messages as `Raw.ChatMessage[]`.
-#[must_use]
 pub fn to_json(messages: &[RawMessage]) -> Json {
     Json::Array(messages.iter().map(message).collect())
 }

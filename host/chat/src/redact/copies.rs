@@ -67,7 +67,6 @@ impl KnownCopies {
     }
 
     /// Returns how many leaves had redactions that could not be traced to their values.
-    #[must_use]
     pub fn untraced(&self) -> usize {
         self.untraced
     }

@@ -31,7 +31,6 @@ pub struct Encoded {
 
 /// Returns the encoded texts of an export, in order, without those of frozen and opaque leaves,
 /// which nobody can change.
-#[must_use]
 pub fn encoded(document: &Document) -> Vec<Encoded> {
     let mut found = Vec::new();
     let is_looked_at = |leaf: &Leaf<'_>| {
@@ -53,7 +52,6 @@ pub fn encoded(document: &Document) -> Vec<Encoded> {
 
 /// Returns a document whose keys are the decoded texts of the keys of an export. `None` if there
 /// are none. Keys are read-only, so a policy can only hold a file for them.
-#[must_use]
 pub fn encoded_keys(document: &Document) -> Option<String> {
     let mut members = BTreeMap::new();
     for key in document.keys() {

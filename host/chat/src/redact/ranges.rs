@@ -29,7 +29,6 @@ pub struct Ranges {
 
 impl Ranges {
     /// Returns whether an offset that could not follow holds the export.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.stale.iter().any(|stale| stale.reason.holds())
     }
@@ -65,7 +64,6 @@ words! {
 impl StaleReason {
     /// Returns whether the export must not be passed on: a text that was changed in one place may
     /// still stand in another.
-    #[must_use]
     pub fn holds(self) -> bool {
         self == StaleReason::TextsDiffer
     }

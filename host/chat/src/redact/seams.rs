@@ -53,7 +53,6 @@ pub struct Finds {
 const NO_DOCUMENT: &str = "- ";
 
 /// Returns the texts that an export holds in several pieces.
-#[must_use]
 pub fn runs(document: &Document) -> Vec<SeamRun> {
     let groups: Vec<Vec<NodeId>> = export::pieces(document)
         .iter()
@@ -63,7 +62,6 @@ pub fn runs(document: &Document) -> Vec<SeamRun> {
 }
 
 /// Returns the texts of these groups of leaves, each in order.
-#[must_use]
 pub fn runs_of(document: &Document, groups: &[Vec<NodeId>]) -> Vec<SeamRun> {
     let mut runs = Vec::new();
     for group in groups {
@@ -99,7 +97,6 @@ pub fn joined(document: &Arc<Document>, runs: &[SeamRun]) -> Result<bytes::Bytes
 }
 
 /// Returns the policy's redactions over seams, given its draft of the joined export.
-#[must_use]
 pub fn found(document: &Document, runs: &[SeamRun], seen: &Draft) -> Finds {
     let mut finds = Finds::default();
     for run in runs {

@@ -53,7 +53,6 @@ pub(super) enum SharedDecision {
 impl<G: Reviewer> Desk<G> {
     /// Returns the turns whose decision a side request may share: those that rules hold, and those
     /// that were decided a moment ago. The newest first.
-    #[must_use]
     pub fn leads(&self) -> Vec<Lead> {
         let lead = |turn: &Turn<G>| {
             let shows = Some((turn.draft.document().format(), turn.rendering.body.clone()));

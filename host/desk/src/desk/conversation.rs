@@ -82,7 +82,6 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns the latest requests of agents, newest first. Bounded by
     /// [`crate::DeskLimits::subagents`].
-    #[must_use]
     pub fn subagents(&self) -> Subagents {
         self.monitor.list()
     }
@@ -95,14 +94,12 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Returns the conversation that a person looks at.
-    #[must_use]
     pub fn active(&self) -> Option<ActiveSession> {
         let session = self.sessions.active()?;
         Some(ActiveSession { label: self.sessions.label(session)?, id: session.to_string() })
     }
 
     /// Returns whether the newest conversation becomes the active one.
-    #[must_use]
     pub fn follows(&self) -> bool {
         self.sessions.follows()
     }
@@ -129,7 +126,6 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Returns whether the desk knows a conversation.
-    #[must_use]
     pub fn knows(&self, session: &str) -> bool {
         self.sessions.contains(session)
     }

@@ -44,7 +44,6 @@ const OFF: &str = "Prompt interception is off: `leafgate mode interceptAlways` t
 impl<G: Reviewer> Desk<G> {
     /// Returns whether a request of this session may ask what was cancelled a moment ago. Only then
     /// [`Desk::ask`] needs its question, which takes as long as its body is large.
-    #[must_use]
     pub fn has_cancelled(&self, session: &str, now: Tick) -> bool {
         self.cancels.any(session, now)
     }
@@ -157,7 +156,6 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Returns whether saved edits are applied to requests.
-    #[must_use]
     pub fn applies_saved(&self) -> bool {
         self.modes.lasting() == TurnMode::AutoOverride
     }
@@ -174,7 +172,6 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Returns the mode in force, and what it means for the next turns.
-    #[must_use]
     pub fn outlook(&self) -> Outlook {
         let mode = self.modes.mode();
         let active = self.sessions.active().map(AsRef::as_ref);

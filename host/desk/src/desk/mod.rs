@@ -62,7 +62,6 @@ pub struct Desk<G> {
 
 impl<G: Reviewer> Desk<G> {
     /// Creates a desk without turns, in a mode.
-    #[must_use]
     pub fn new(limits: DeskLimits, mode: TurnMode) -> Self {
         Desk {
             limits,
@@ -94,7 +93,6 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Returns whether a session has turns.
-    #[must_use]
     pub fn has_pending(&self, session: &str) -> bool {
         self.lines.contains_key(session)
     }
@@ -126,19 +124,16 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns the bytes of memory that all pending turns take, estimated. Bounded by
     /// [`DeskLimits::memory`].
-    #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
     }
 
     /// Returns the bounds.
-    #[must_use]
     pub fn limits(&self) -> &DeskLimits {
         &self.limits
     }
 
     /// Returns when [`Desk::elapse`] must next be called.
-    #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
         self.wakes.first().map(|(at, _)| *at)
     }

@@ -83,7 +83,6 @@ pub enum NotKnown {
 
 impl KnownKey {
     /// Takes 32 secret bytes that are used for nothing else.
-    #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         let derived = |what: &str| *blake3::keyed_hash(secret, what.as_bytes()).as_bytes();
         let mut piece = [0; 16];
@@ -134,7 +133,6 @@ impl KnownKey {
 
 impl KnownValue {
     /// Returns the name of a value: the same value has the same one, and nobody can turn it back.
-    #[must_use]
     pub fn id(&self) -> String {
         self.whole[..5].iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -185,7 +183,6 @@ impl Edges {
 
 impl KnownValues {
     /// Puts values together that one key has made.
-    #[must_use]
     pub fn new<'v>(key: KnownKey, values: impl IntoIterator<Item = &'v KnownValue>) -> Self {
         let mut all = KnownValues {
             key,
@@ -228,19 +225,16 @@ impl KnownValues {
     }
 
     /// Returns how many values there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Returns whether there is nothing to look for.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Returns what changes with the values, and says nothing about them.
-    #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }

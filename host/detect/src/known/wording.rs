@@ -35,7 +35,6 @@ pub struct NamedValue<'t> {
 const BEGINS: &str = "-----BEGIN";
 
 /// Returns the values of a file of settings, in order.
-#[must_use]
 pub fn named_values(text: &str) -> Vec<NamedValue<'_>> {
     let mut values = Vec::new();
     let mut rest = text;

@@ -63,7 +63,6 @@ impl AdminToken {
     }
 
     /// Returns the token, for the file that callers read it from.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

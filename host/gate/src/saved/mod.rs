@@ -85,7 +85,6 @@ impl Applicable {
 }
 
 /// Returns what a person must decide because saved edits do not fit.
-#[must_use]
 pub fn saved_holds(outcomes: &[SavedEditOutcome]) -> Vec<Hold> {
     let drifted = outcomes.iter().filter_map(|outcome| {
         let why = outcome.pauses()?.describe();

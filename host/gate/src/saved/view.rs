@@ -102,7 +102,6 @@ impl Saved {
 }
 
 /// Returns what a store has in the words of the admin API, those that win first.
-#[must_use]
 pub fn saved_views(files: &SavedFiles) -> Vec<SavedEditView> {
     let layers = files.layers.iter();
     layers.flat_map(|layer| layer.edits.iter().map(|edit| view(edit, layer.scope, None, None))).collect()

@@ -96,7 +96,6 @@ pub(crate) struct Thread {
 ///
 /// A gate knows more than the body: headers that name a session, and which response belongs to
 /// which one.
-#[must_use]
 pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
     key(keys, &Name::of(document, None), None, document)
 }

@@ -42,7 +42,6 @@ pub struct Words {
 
 impl Words {
     /// Those with [`TOOL`] and [`WORD`].
-    #[must_use]
     pub fn plain() -> Self {
         let wording = |tool: &str, arguments: &str, left: &str, right: &str| Wording {
             tool: tool.to_owned(),
@@ -85,7 +84,6 @@ pub struct Frame {
 
 impl Frame {
     /// An event as servers spell it.
-    #[must_use]
     pub fn of(name: Option<&str>, data: Json) -> Self {
         let (before, field, end) = (String::new(), "data: ".to_owned(), "\n\n".to_owned());
         Frame { before, name: name.map(str::to_owned), field, data, end }
@@ -94,7 +92,6 @@ impl Frame {
 
 impl Answer {
     /// Its bytes.
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let event = |frame: &Frame| {
             let Frame { before, name, field, data, end } = frame;
@@ -109,7 +106,6 @@ impl Answer {
 }
 
 /// Recorded answers of an API, up to the size that is worth changing thousands of times.
-#[must_use]
 pub fn recorded(api: Api) -> Vec<Answer> {
     const LONGEST: usize = 12 * 1024;
     let mut answers = Vec::new();

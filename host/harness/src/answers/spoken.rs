@@ -29,14 +29,12 @@ pub struct Voice<'v> {
 
 /// Spells parts as an answer of an API; of a stream, each text and all arguments come in pieces of
 /// so many characters.
-#[must_use]
 pub fn spoken(api: Api, stream: bool, parts: &[Part<'_>], piece: usize) -> Answer {
     Voice { response: "resp_1", model: "m", call: None, group: None }.speaks(api, stream, parts, piece)
 }
 
 impl Voice<'_> {
     /// The same as [`spoken`], by this one.
-    #[must_use]
     pub fn speaks(&self, api: Api, stream: bool, parts: &[Part<'_>], piece: usize) -> Answer {
         let frames = match (api, stream) {
             (Api::Chat, false) => vec![whole(chat_whole(self, parts))],

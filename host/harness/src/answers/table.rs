@@ -21,7 +21,6 @@ pub enum Guarded {
 
 impl Guarded {
     /// Its name in the table.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Guarded::Calls => "calls",
@@ -31,7 +30,6 @@ impl Guarded {
     }
 
     /// The rules that guard it, as a file of a policy.
-    #[must_use]
     pub fn rules(self) -> String {
         match self {
             Guarded::Calls => {
@@ -92,7 +90,6 @@ fn of_endpoint<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Api, D::Err
 ///
 /// # Panics
 /// Where it is not TOML, or two rows have one name.
-#[must_use]
 pub fn rows() -> Vec<Row> {
     #[derive(Deserialize)]
     struct Table {

@@ -22,19 +22,16 @@ pub enum Json {
 
 impl Json {
     /// Reads JSON; `None` for what is none.
-    #[must_use]
     pub fn read(text: &str) -> Option<Json> {
         serde_json::from_str(text).ok()
     }
 
     /// A string.
-    #[must_use]
     pub fn text(text: &str) -> Json {
         Json::Text(text.to_owned())
     }
 
     /// The string that it is.
-    #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
@@ -52,7 +49,6 @@ impl Json {
     }
 
     /// Whether a string or a key in it says this, inside of strings that are JSON too.
-    #[must_use]
     pub fn says(&self, word: &str) -> bool {
         let key = |key: &String| key.contains(word);
         match self {

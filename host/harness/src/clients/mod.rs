@@ -103,7 +103,6 @@ pub struct Seen {
 
 /// Returns what the clients find in an answer of an API, an event stream or JSON in one piece. Of
 /// clients between which nothing in it makes a difference, one stands for all.
-#[must_use]
 pub fn seen(api: Api, stream: bool, answer: &[u8]) -> Vec<(Client, Seen)> {
     let text = String::from_utf8_lossy(answer);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -134,7 +133,6 @@ pub fn seen(api: Api, stream: bool, answer: &[u8]) -> Vec<(Client, Seen)> {
 }
 
 /// The events of a stream by the standard: the name of each, where it bears one, and its data.
-#[must_use]
 pub fn named_events(stream: &str) -> Vec<(Option<String>, Json)> {
     lines::events(stream, Lines::Standard).into_iter().map(|Event { name, data }| (name, data)).collect()
 }

@@ -25,13 +25,11 @@ struct SeenFile {
 
 impl ReadOnce {
     /// Wraps files of which none was read yet.
-    #[must_use]
     pub fn new(files: FolderFiles) -> Self {
         ReadOnce { files, seen: Mutex::default() }
     }
 
     /// Returns the bytes that it remembers.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.seen().bytes
     }

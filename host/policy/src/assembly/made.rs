@@ -65,7 +65,6 @@ pub enum NotMade {
 
 impl NotMade {
     /// Returns the profile that is for the request and does not make it.
-    #[must_use]
     pub fn profile(&self) -> Option<&Arc<str>> {
         match self {
             NotMade::Refused { profile, .. }

@@ -71,7 +71,6 @@ words! {
 
 impl Approval {
     /// Returns whether the call of a tool passes by itself.
-    #[must_use]
     pub fn passes(&self, tool: &str) -> bool {
         self.auto.iter().any(|glob| glob.matches(tool))
     }
@@ -106,7 +105,6 @@ words! {
 
 impl Assembly {
     /// Returns its files, as they are on disk.
-    #[must_use]
     pub fn files(&self) -> FolderFiles {
         FolderFiles::new(&self.root, self.max_file)
     }
@@ -114,20 +112,17 @@ impl Assembly {
 
 impl Policy {
     /// Returns the profiles, in file order.
-    #[must_use]
     pub fn assemblies(&self) -> &[Arc<Assembly>] {
         &self.assemblies
     }
 
     /// Returns the profile of this id.
-    #[must_use]
     pub fn assembly(&self, id: &str) -> Option<&Arc<Assembly>> {
         self.assemblies.iter().find(|assembly| &*assembly.id == id)
     }
 
     /// Returns the first profile whose `match` is met by a request; `None` for a request of a format
     /// that no profile can make.
-    #[must_use]
     pub fn assembly_for(&self, document: &Document, context: &Context<'_>) -> Option<&Arc<Assembly>> {
         if self.assemblies.is_empty() {
             return None;

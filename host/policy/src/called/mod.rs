@@ -56,7 +56,6 @@ pub struct Stretch {
 }
 
 /// Returns the name of the file that a tool reads, as it is spelled; `None` where it is not certain which one is meant.
-#[must_use]
 pub fn file_read(tool: &str, document: &Document, arguments: NodeId) -> Option<String> {
     let members = Members::of(document, arguments)?;
     let (key, path) = members.only_one_of(&TOOLS.paths)?;
@@ -67,7 +66,6 @@ pub fn file_read(tool: &str, document: &Document, arguments: NodeId) -> Option<S
 
 /// Returns what a call puts into files, in the order of its arguments; nothing where that is not
 /// certain.
-#[must_use]
 pub fn written(tool: &str, document: &Document, arguments: NodeId) -> Vec<Content> {
     let found = Members::of(document, arguments).and_then(|members| {
         if tools::is_patch(tool) {
@@ -85,20 +83,17 @@ pub fn written(tool: &str, document: &Document, arguments: NodeId) -> Vec<Conten
 }
 
 /// Returns whether anything that a tool is called with can stand in a file.
-#[must_use]
 pub fn may_write(tool: &str) -> bool {
     tools::edits_files(tool) || tools::is_shell(tool)
 }
 
 impl ContentForm {
     /// What a tool is called with that takes a patch and nothing else.
-    #[must_use]
     pub fn of_text(tool: &str) -> Option<Self> {
         tools::is_patch(tool).then_some(ContentForm::Patch(PatchNames::AsNamed))
     }
 
     /// Returns what stands in which files; nothing where that is not certain.
-    #[must_use]
     pub fn stretches(&self, text: &str) -> Vec<Stretch> {
         match self {
             ContentForm::Whole(files) => {

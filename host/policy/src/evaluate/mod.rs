@@ -103,7 +103,6 @@ impl Policy {
     ///
     /// The same document, context and vault keys give the same bytes. The vault learns the values
     /// of the tokens written.
-    #[must_use]
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
         all_phases(self, &document, context, vault, |_| {})
     }
@@ -112,7 +111,6 @@ impl Policy {
     ///
     /// Where the body names the model, [`Policy::evaluate`] edits it. Where the path does
     /// ([`Context::model`]), whoever sends the request has to write this one there.
-    #[must_use]
     pub fn model_for(&self, document: &Document, context: &Context<'_>) -> Option<&str> {
         if !self.rules.iter().any(|rule| matches!(rule.action, Action::Edit(Edit::Model(_)))) {
             return None;

@@ -41,7 +41,6 @@ impl<'p> Search<'_, 'p> {
 impl Policy {
     /// Searches what a request without a body says: its path, query and headers. Only redact rules
     /// act, and none of those that name a model or a format.
-    #[must_use]
     pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
         let document = Arc::new(Document::raw(bytes::Bytes::new()));
         search_outside(self, &document, context, vault)
@@ -49,7 +48,6 @@ impl Policy {
 
     /// Returns true if and only if no rule that applies to this request holds it because of its
     /// path, query or headers.
-    #[must_use]
     pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
         matches!(search_outside(self, document, context, vault).verdict, Verdict::Forward)
     }
@@ -69,7 +67,6 @@ fn search_outside(
 impl Policy {
     /// Returns the spelling of a path and its query for logs and people: whatever any detector of
     /// the policy finds in it, encoded or not, is shown as its label.
-    #[must_use]
     pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
         let document = Arc::new(Document::raw(bytes::Bytes::new()));
         let run = Run::new(self, &document, &Context::default(), vault);
@@ -90,7 +87,6 @@ impl Policy {
 
     /// Masks whatever any redact rule of the policy finds in a text, encoded or not, in whatever
     /// mode the rule is; `None` where a detector failed.
-    #[must_use]
     pub fn masked_text(&self, text: &str, vault: &Vault) -> Option<String> {
         let document = Arc::new(Document::raw(bytes::Bytes::new()));
         Run::new(self, &document, &Context::default(), vault).masked(text)

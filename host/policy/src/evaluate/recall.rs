@@ -27,7 +27,6 @@ pub struct Recall {
 
 impl Recall {
     /// Returns the bytes of memory that it takes, about.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let findings: usize = self.findings.values().map(Vec::len).sum();
         // Labels and names of detectors are short texts of their own, and each entry has its share
@@ -36,7 +35,6 @@ impl Recall {
     }
 
     /// Returns how often each detector found something that a rule acts on, or only counts.
-    #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for fact in self.findings.values().flatten() {

@@ -114,7 +114,6 @@ impl Policy {
     /// Evaluates one request as [`Policy::evaluate`] does, and says of every rule whether it applied,
     /// where, what it did, and otherwise what did not fit; and of each rule and each of these leaves the
     /// same. It takes longer: every rule is asked about every leaf.
-    #[must_use]
     pub fn explain_request(
         &self,
         document: Arc<Document>,

@@ -19,7 +19,6 @@ type Stretches = Vec<(Range<usize>, Arc<str>)>;
 impl Policy {
     /// Returns a request as people see it while it is held: the values that hold it because they cannot be redacted are
     /// masked, as they came and as they would leave. `None` where none does, and all of the draft may be seen.
-    #[must_use]
     pub fn veiled(&self, draft: &Draft, recall: &Recall, vault: &Vault) -> Option<Draft> {
         let held = recall.unredactable().filter(|place| !place.in_key).map(|place| place.node);
         let held: BTreeSet<NodeId> = held.collect();

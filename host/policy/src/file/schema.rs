@@ -11,7 +11,6 @@ use super::raw::{REQUIRE_SIGNED, RawFile};
 pub const REFERENCE: &str = include_str!("../../RULES.md");
 
 /// Returns the schema (draft 7, which editors know best).
-#[must_use]
 pub fn rules_schema() -> Value {
     let mut schema = object(RawFile::KEYS, "Of a file");
     let properties = &mut schema["properties"];

@@ -449,7 +449,6 @@ fn numbered_section(turn: &TurnView, outline: &Outline, at: usize) -> Row {
 }
 
 /// Returns the line that says that a turn began to wait, for who types commands meanwhile.
-#[must_use]
 pub fn announcement(event: &Event) -> Option<String> {
     match event {
         Event::Paused { turn } if turn.with.is_none() => {

@@ -8,7 +8,6 @@ use super::{Row, RowStyle, count};
 
 /// Returns the latest requests of agents, newest first, with so many lines of each section's text at most, and how many requests
 /// are no longer listed.
-#[must_use]
 pub fn subagent_rows(listed: &Subagents, most: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if listed.requests.is_empty() {

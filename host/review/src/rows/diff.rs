@@ -13,7 +13,6 @@ const TIMEOUT: Duration = Duration::from_millis(300);
 const CONTEXT: usize = 2;
 
 /// Returns the diff, leaf by leaf. Redacted values are `‹LABEL›` on the received side.
-#[must_use]
 pub fn diff_rows(diff: &Diff) -> Vec<Row> {
     let mut rows = Vec::new();
     for path in &diff.deleted {

@@ -34,7 +34,6 @@ const MARKS: &[(&str, &str)] = &[
 const WIDTH: usize = 22;
 
 /// Returns the help page of the screen.
-#[must_use]
 pub fn help_rows() -> Vec<Row> {
     let table = |rows: &[(&str, &str)]| -> Vec<Row> {
         let line = |(keys, what): &(&str, &str)| {

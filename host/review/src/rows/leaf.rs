@@ -11,7 +11,6 @@ use crate::printer;
 const LINE_BYTES: usize = 2000;
 
 /// Returns `path: value`, indented.
-#[must_use]
 pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
     let path = if leaf.path.is_empty() { "(value)" } else { &leaf.path };
     let mut row = Row::of(&"  ".repeat(depth), RowStyle::Plain).and(path, RowStyle::Dim);
@@ -36,14 +35,12 @@ pub fn leaf_row(leaf: &LeafView, depth: usize, authors: &[String]) -> Row {
 }
 
 /// Returns the text of a leaf up to so many bytes, one row per line, and says what is left out.
-#[must_use]
 pub fn leaf_text(leaf: &LeafView, bytes: usize) -> Vec<Row> {
     let end = leaf.text.expose().floor_char_boundary(bytes);
     text_rows(stretches(leaf, end), leaf.text.expose().len() - end)
 }
 
 /// Returns the body that a resume sends up to so many bytes, and says what is left out.
-#[must_use]
 pub fn payload_text(payload: &Payload, bytes: usize) -> Vec<Row> {
     let body = payload.body.expose();
     let end = body.floor_char_boundary(bytes);
@@ -52,7 +49,6 @@ pub fn payload_text(payload: &Payload, bytes: usize) -> Vec<Row> {
 
 /// Returns the call that a section is, or that it is the result of, with its exact arguments up to so
 /// many bytes; nothing for other sections.
-#[must_use]
 pub fn call_rows(section: &SectionView, bytes: usize) -> Vec<Row> {
     let Some(call) = &section.tool_invocation else { return Vec::new() };
     let name = call.name.as_deref().unwrap_or("a tool");
@@ -95,7 +91,6 @@ fn parts(line: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the redactions of a leaf that have a number, in a line each: what, by whom, and whether a
 /// person may release it.
-#[must_use]
 pub fn redaction_rows(leaf: &LeafView) -> Vec<Row> {
     let numbered = leaf.redacted.iter().filter_map(|span| Some((span.redaction?, span)));
     let row = |(number, span): (usize, &RedactedSpan)| {

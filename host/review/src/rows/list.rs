@@ -5,7 +5,6 @@ use leafgate_admin::{OnTimeout, State, TurnSummary};
 use super::{Row, RowStyle, count};
 
 /// Returns a turn in the list: the time left comes first, because it is urgent.
-#[must_use]
 pub fn list_row(turn: &TurnSummary) -> Row {
     let row =
         Row::of(&format!("{:>6}  ", time(turn.left_ms)), RowStyle::Dim).and(&turn.label, RowStyle::Strong);
@@ -42,7 +41,6 @@ pub fn list_row(turn: &TurnSummary) -> Row {
 }
 
 /// Returns a time left, `4:05` or `1:02:03`.
-#[must_use]
 pub fn time(left_ms: u64) -> String {
     let seconds = left_ms.div_ceil(1000);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -15,7 +15,6 @@ const AWAITING: &str = "awaiting data";
 
 /// Returns a row for each chosen thing that is known, with its whole value, and the budget of tokens;
 /// without a request, what to do.
-#[must_use]
 pub fn metadata_rows(request: Option<&EditableRequest>) -> Vec<Row> {
     let Some(request) = request else { return vec![Row::of(NO_METADATA, RowStyle::Plain)] };
     let row = |name: &str, value: &str| {
@@ -52,7 +51,6 @@ fn known(field: MetadataField, request: &EditableRequest) -> (&'static str, Opti
 }
 
 /// Returns how much of its model's prompt a request fills, and whether that is an estimate.
-#[must_use]
 pub fn budget_text(tokens: &TokenUse) -> String {
     let about = if tokens.is_estimate { ", an estimate" } else { "" };
     match tokens.max {

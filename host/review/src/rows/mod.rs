@@ -61,19 +61,16 @@ pub struct StyledText {
 
 impl StyledText {
     /// Prints a text on one line.
-    #[must_use]
     pub fn new(text: &str, style: RowStyle) -> StyledText {
         StyledText { text: printer::line(text), style }
     }
 
     /// Returns the printed text.
-    #[must_use]
     pub fn text(&self) -> &str {
         self.text.as_str()
     }
 
     /// Returns its width in cells.
-    #[must_use]
     pub fn width(&self) -> usize {
         width(self.text())
     }
@@ -85,7 +82,6 @@ pub struct Row(pub Vec<StyledText>);
 
 impl Row {
     /// Creates a row of one piece.
-    #[must_use]
     pub fn of(text: &str, style: RowStyle) -> Row {
         Row(vec![StyledText::new(text, style)])
     }
@@ -105,13 +101,11 @@ impl Row {
     }
 
     /// Returns the whole text.
-    #[must_use]
     pub fn text(&self) -> String {
         self.0.iter().map(StyledText::text).collect()
     }
 
     /// Returns its width in cells.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.0.iter().map(StyledText::width).sum()
     }
@@ -140,7 +134,6 @@ impl Row {
     }
 
     /// Breaks the row into rows of at most `cells`, the later ones indented by two.
-    #[must_use]
     pub fn wrap(self, cells: usize) -> Vec<Row> {
         let cells = cells.max(8);
         let mut rows = Vec::new();
@@ -201,7 +194,6 @@ pub(crate) fn char_width(c: char) -> usize {
 }
 
 /// Returns `1 edit`, `2 edits`.
-#[must_use]
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -5,7 +5,6 @@ use leafgate_admin::{ModeView, SavedEditView, SavedList, SavedStatus, SessionLis
 use super::{Row, RowStyle, count};
 
 /// Returns the mode in force, and what will pause.
-#[must_use]
 pub fn mode_row(mode: &ModeView) -> Row {
     Row::of("Mode: ", RowStyle::Dim)
         .and(&mode.label, RowStyle::Strong)
@@ -13,7 +12,6 @@ pub fn mode_row(mode: &ModeView) -> Row {
 }
 
 /// Returns what the mode does with saved edits, and how many of them did not fit the last time.
-#[must_use]
 pub fn saved_row(saved: &SavedStatus) -> Row {
     let row = Row::of(&format!("{}: ", saved.title), RowStyle::Dim).and(&saved.subtitle, RowStyle::Plain);
     match saved.drifted {
@@ -23,7 +21,6 @@ pub fn saved_row(saved: &SavedStatus) -> Row {
 }
 
 /// Returns what stands above the saved edits: what is done with them, where new ones are saved, and how much a capture shows.
-#[must_use]
 pub fn saved_head(list: &SavedList) -> Vec<Row> {
     let status = &list.status;
     let bound = format!(
@@ -44,7 +41,6 @@ pub fn saved_head(list: &SavedList) -> Vec<Row> {
 }
 
 /// Returns a saved edit on one line.
-#[must_use]
 pub fn saved_edit_row(edit: &SavedEditView) -> Row {
     let row = Row::of(edit.scope.label(), RowStyle::Strong)
         .and(&format!("  {} {}", edit.action, edit.path), RowStyle::Plain)
@@ -59,7 +55,6 @@ pub fn saved_edit_row(edit: &SavedEditView) -> Row {
 }
 
 /// Returns a mode that can be chosen.
-#[must_use]
 pub fn mode_choice(mode: TurnMode, present: Option<&ModeView>) -> Row {
     let is_present = present.is_some_and(|present| present.mode == mode);
     let row = Row::of(mode.label(), RowStyle::Strong).and(&format!("  {}", what(mode)), RowStyle::Dim);
@@ -76,7 +71,6 @@ fn what(mode: TurnMode) -> &'static str {
 }
 
 /// Returns a conversation on one line.
-#[must_use]
 pub fn session_row(session: &SessionView) -> Row {
     let row = Row::of(if session.active { "* " } else { "  " }, RowStyle::Strong)
         .and(&session.label, RowStyle::Strong);
@@ -97,7 +91,6 @@ pub fn session_row(session: &SessionView) -> Row {
 }
 
 /// Returns which conversation a person looks at, and whether the newest becomes that one.
-#[must_use]
 pub fn follow_row(sessions: &SessionList) -> Row {
     let how = if sessions.follow { "the newest is followed" } else { "it stays the active one" };
     match sessions.sessions.iter().find(|session| session.active) {

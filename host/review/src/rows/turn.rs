@@ -16,7 +16,6 @@ use crate::outline::{Outline, SectionFacts, SectionGroup};
 const PREVIEW_BYTES: usize = 400;
 
 /// Returns the client, why the turn waits, the time left, and the counts of edits.
-#[must_use]
 pub fn header_rows(turn: &TurnView) -> Vec<Row> {
     let mut rows = banner(turn);
     turn.summary.holds.iter().for_each(|hold| rows.extend(hold_rows(hold)));
@@ -27,7 +26,6 @@ pub fn header_rows(turn: &TurnView) -> Vec<Row> {
 
 /// Returns the same in three rows: whose turn it is, the first reason why it waits, and how much of
 /// it there is. [`why_rows`] has all.
-#[must_use]
 pub fn head_rows(turn: &TurnView) -> Vec<Row> {
     let summary = &turn.summary;
     let is_open = |hold: &&HoldView| hold.blocks || hold.state == HoldState::Open;
@@ -57,7 +55,6 @@ pub fn head_rows(turn: &TurnView) -> Vec<Row> {
 }
 
 /// Returns everything about why the turn waits: all holds, all places, all that plugins said.
-#[must_use]
 pub fn why_rows(turn: &TurnView) -> Vec<Row> {
     let mut rows = banner(turn);
     rows.extend(state_rows(turn));
@@ -182,7 +179,6 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
 
 /// Returns a section: its label, its marks in words, and the beginning of its text. A folded one
 /// stands for what is `inside` it.
-#[must_use]
 pub fn section_row(section: &SectionView, entry: &SectionFacts, inside: &[SectionView]) -> Row {
     let mut row = Row::of(&"  ".repeat(entry.depth), RowStyle::Plain);
     if entry.folded && inside.len() > 1 {
@@ -200,7 +196,6 @@ pub fn section_row(section: &SectionView, entry: &SectionFacts, inside: &[Sectio
 }
 
 /// Returns a group of sections, and what its row stands for.
-#[must_use]
 pub fn group_row(turn: &TurnView, outline: &Outline, group: &SectionGroup) -> Row {
     let mut facts = SectionFacts::default();
     let (mut number, mut deleted, mut tokens, mut percent) = (0, 0, None, None);
@@ -251,7 +246,6 @@ fn share(tokens: Option<u64>, percent: Option<u64>) -> Row {
 }
 
 /// Returns a section above its leaves: its label, its marks in words, and its path.
-#[must_use]
 pub fn section_head(section: &SectionView, entry: &SectionFacts) -> Row {
     named(section, entry).and("  ", RowStyle::Plain).and(&section.path, RowStyle::Dim)
 }

@@ -43,13 +43,11 @@ pub(super) struct EditorLine {
 
 impl TextEditor {
     /// Creates an editor with the cursor at the end of the text.
-    #[must_use]
     pub fn new(text: &str) -> TextEditor {
         TextEditor { text: text.to_owned(), at: text.len() }
     }
 
     /// Returns the present text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -164,7 +164,6 @@ pub struct Screen {
 
 impl Screen {
     /// Creates a screen of so many columns and rows, and returns the first things to do.
-    #[must_use]
     pub fn new(columns: u16, rows: u16) -> (Screen, Vec<ScreenEffect>) {
         let screen = Screen {
             model: Model::default(),
@@ -186,7 +185,6 @@ impl Screen {
     }
 
     /// Returns how many turns wait, as far as is known: none of a gate that has ended.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         if self.is_lost { 0 } else { self.model.turns.len() }
     }
@@ -479,7 +477,6 @@ impl Screen {
     }
 
     /// Returns what the title of the terminal says.
-    #[must_use]
     pub fn title(&self) -> String {
         match self.model.turns.len() {
             0 => "leafgate: nothing waits".to_owned(),
@@ -539,7 +536,6 @@ impl Screen {
 }
 
 /// Returns the message for a person who leaves while turns wait.
-#[must_use]
 pub fn farewell(waiting: usize) -> Option<String> {
     match waiting {
         0 => None,

@@ -29,7 +29,6 @@ pub struct EditorCommand {
 impl EditorCommand {
     /// Takes the command as the shell would read it (`code --wait`), and the parent of the private
     /// folder for the file.
-    #[must_use]
     pub fn new(command: impl Into<String>, parent: impl Into<PathBuf>) -> Self {
         EditorCommand { command: command.into(), parent: parent.into() }
     }

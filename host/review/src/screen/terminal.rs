@@ -94,7 +94,6 @@ pub struct TerminalEvents {
 
 impl TerminalEvents {
     /// Joins keys and events. The sender sends an error when its connection ends.
-    #[must_use]
     pub fn new(gate: Receiver<Result<Event, ApiError>>) -> Self {
         TerminalEvents { gate: Some(gate), last_tick: Instant::now() }
     }

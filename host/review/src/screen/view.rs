@@ -76,7 +76,6 @@ pub(super) enum PageItem {
 
 impl PagePosition {
     /// The start of a page.
-    #[must_use]
     pub fn new(view: PageView) -> PagePosition {
         PagePosition { view, at: 0, top: 0 }
     }

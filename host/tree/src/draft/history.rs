@@ -24,7 +24,6 @@ impl Draft {
     }
 
     /// Whether an undone edit can be made again.
-    #[must_use]
     pub fn can_redo(&self) -> bool {
         !self.journal.undone.is_empty()
     }

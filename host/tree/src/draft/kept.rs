@@ -33,13 +33,11 @@ impl Draft {
     }
 
     /// Who keeps the text of a leaf, or of anything that a string spells.
-    #[must_use]
     pub fn kept_by(&self, node: NodeId) -> Option<&Author> {
         self.kept.texts.range(self.document.nodes_in(node)).next().map(|(_, by)| by)
     }
 
     /// Whether anybody keeps a section from being left out.
-    #[must_use]
     pub fn is_section_kept(&self, section: SectionId) -> bool {
         self.kept.sections.contains_key(&self.document.section(section).node)
     }

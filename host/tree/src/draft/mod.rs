@@ -81,7 +81,6 @@ impl LeafState {
 
 impl Draft {
     /// A draft without edits.
-    #[must_use]
     pub fn new(document: Arc<Document>) -> Draft {
         Draft {
             document,
@@ -96,13 +95,11 @@ impl Draft {
     }
 
     /// The request as received.
-    #[must_use]
     pub fn document(&self) -> &Arc<Document> {
         &self.document
     }
 
     /// Bytes of memory that the request and its edits take, about. Whoever keeps drafts bounds them by it.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let leaf = |state: &LeafState| {
             let states: usize = state.states.iter().map(LeafPieces::memory).sum();
@@ -117,7 +114,6 @@ impl Draft {
     }
 
     /// The present text of a leaf, or of a string that spells a document.
-    #[must_use]
     pub fn text(&self, node: NodeId) -> LeafText<'_> {
         let original = self.document.content_text(node);
         if self.is_as_received(node) {
@@ -128,7 +124,6 @@ impl Draft {
 
     /// How the present text of a leaf begins: words of at least so many bytes where it has as many, and
     /// all of it where that costs nothing.
-    #[must_use]
     pub fn text_start(&self, node: NodeId, bytes: usize) -> LeafText<'_> {
         /// `\u0041`: so many bytes may spell one.
         const SPELLED: usize = 6;
@@ -143,13 +138,11 @@ impl Draft {
     }
 
     /// Whether no edit and no redaction ever touched a leaf, or anything in a string that spells a document.
-    #[must_use]
     pub fn is_as_received(&self, node: NodeId) -> bool {
         !self.leaves.contains_key(&node) && !self.is_touched_within(node)
     }
 
     /// Where redaction wrote in the present text of a leaf, with the labels.
-    #[must_use]
     pub fn redacted(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
         if self.is_as_received(node) {
             return Vec::new();
@@ -163,14 +156,12 @@ impl Draft {
     }
 
     /// Whether the present text of a leaf holds something that an author other than redaction wrote.
-    #[must_use]
     pub fn is_written(&self, node: NodeId) -> bool {
         self.leaves.get(&node).is_some_and(|state| state.pieces().is_written())
     }
 
     /// Whether the present text of a leaf may spell a document whose inner leaves nobody has walked: it lies beyond a cap, or was
     /// written since. Whoever looks for something in it looks below the escapes too.
-    #[must_use]
     pub fn is_unwalked(&self, node: NodeId) -> bool {
         let beyond_caps = self.document.node(node).flags.has(Flags::BEYOND_CAPS);
         beyond_caps || self.is_written(node) && self.text(node).expose().trim_start().starts_with(['{', '['])
@@ -179,14 +170,12 @@ impl Draft {
     /// The leaves that hold something written, in body order.
     ///
     /// Whoever redacts again does so after each author: undo reaches the states in between.
-    #[must_use]
     pub fn written(&self) -> Vec<NodeId> {
         let written = self.leaves.iter().filter(|(_, state)| state.pieces().is_written());
         written.map(|(&node, _)| node).filter(|&node| self.covered_by(node).is_none()).collect()
     }
 
     /// The received text of a leaf for people: what was ever redacted in it is shown as `mask(label)`.
-    #[must_use]
     pub fn masked_original(&self, node: NodeId, mask: impl Fn(&str) -> String) -> LeafText<'_> {
         let original = self.document.content_text(node);
         let hidden = self.hidden(node);
@@ -199,7 +188,6 @@ impl Draft {
     /// The text of a leaf before and after an edit that set it, for people: masked like [`Draft::masked_original`].
     ///
     /// `None` for edits of another kind.
-    #[must_use]
     pub fn before_and_after(
         &self,
         edit: &Edit,
@@ -400,13 +388,11 @@ impl Draft {
     }
 
     /// Whether a value, or something around it, is pinned.
-    #[must_use]
     pub fn is_pinned(&self, node: NodeId) -> bool {
         self.pinned_by(node).is_some()
     }
 
     /// Who pinned something inside a value, or around it.
-    #[must_use]
     pub fn pin_in(&self, node: NodeId) -> Option<&Author> {
         let inside = self.pins.range(self.document.nodes_in(node)).next();
         inside.map(|(_, by)| by).or_else(|| self.pinned_by(node))
@@ -428,7 +414,6 @@ impl Draft {
     }
 
     /// Whether anything differs from what was received, redactions included.
-    #[must_use]
     pub fn is_dirty(&self) -> bool {
         !self.deleted.is_empty()
             || self.put_in.iter().any(|put_in| put_in.stands)

@@ -101,45 +101,38 @@ impl Draft {
     }
 
     /// Returns true if and only if a key on the way to a value is hidden.
-    #[must_use]
     pub fn hides_key_of(&self, node: NodeId) -> bool {
         let mut way = self.document.way_up(node);
         !self.hidden_keys.numbers.is_empty() && way.any(|at| self.hidden_keys.numbers.contains_key(&at))
     }
 
     /// Returns true if and only if a key inside a value is hidden.
-    #[must_use]
     pub fn hides_key_in(&self, node: NodeId) -> bool {
         let inside = self.document.nodes_in(node);
         self.hidden_keys.numbers.range(inside).any(|(member, _)| *member != node)
     }
 
     /// Returns the RFC 6901 pointer of a value in the body as received, with words for hidden keys.
-    #[must_use]
     pub fn pointer(&self, node: NodeId) -> String {
         pointer::write_pointer(&self.segments(node))
     }
 
     /// Returns the path of a value in the body as received, for people.
-    #[must_use]
     pub fn display_path(&self, node: NodeId) -> String {
         pointer::write_display_path(&self.segments(node))
     }
 
     /// Returns the pointer of a value in the request as it stands now: deleted elements before it no longer count.
-    #[must_use]
     pub fn pointer_now(&self, node: NodeId) -> String {
         pointer::write_pointer(&self.segments_now(node))
     }
 
     /// Returns the path of a value in the request as it stands now, for people.
-    #[must_use]
     pub fn display_path_now(&self, node: NodeId) -> String {
         pointer::write_display_path(&self.segments_now(node))
     }
 
     /// Returns how a value hangs in its container; `None` for the root.
-    #[must_use]
     pub fn segment(&self, node: NodeId) -> Option<Segment<'_>> {
         match self.hidden_keys.word(node) {
             Some(word) => Some(Segment::Key(Cow::Owned(word))),
@@ -157,13 +150,11 @@ impl Draft {
     }
 
     /// Returns the key of a section for programs, as [`crate::Document::section_key`] does.
-    #[must_use]
     pub fn section_key(&self, id: SectionId) -> String {
         self.document.section_key_by(id, &|section| self.option_name(section))
     }
 
     /// Returns the label of a section as shown to people; that of a context message names its path as the text has it now.
-    #[must_use]
     pub fn section_label(&self, id: SectionId) -> String {
         let document = &self.document;
         let label = document.section_label_by(id, |section| self.option_name(section));

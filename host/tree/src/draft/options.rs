@@ -36,26 +36,22 @@ pub struct PutOption {
 
 impl PutOption {
     /// The keys on the way to it, joined by dots.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
     /// Its own key.
-    #[must_use]
     pub fn member(&self) -> &str {
         self.key.rsplit('.').next().unwrap_or_default()
     }
 
     /// Its place in the body that leaves, as an RFC 6901 pointer.
-    #[must_use]
     pub fn pointer(&self) -> String {
         let keys: Vec<_> = self.key.split('.').map(|key| Segment::Key(key.into())).collect();
         write_pointer(&keys)
     }
 
     /// Its value, as JSON.
-    #[must_use]
     pub fn json(&self) -> LeafText<'_> {
         LeafText::new(&*self.json)
     }
@@ -73,7 +69,6 @@ impl PutOption {
 
 impl Document {
     /// The list of tools; leaving it out takes along what means nothing without tools.
-    #[must_use]
     pub fn tool_list(&self) -> Option<SectionId> {
         let keys = self.format().spec().tool_options;
         let list = keys.first()?;

@@ -102,19 +102,16 @@ impl Draft {
     }
 
     /// The message of a number, where it stands.
-    #[must_use]
     pub fn inserted_at(&self, number: usize) -> Option<&Inserted> {
         self.put_in.get(number).filter(|put_in| put_in.stands)?.what.message()
     }
 
     /// The message that an edit put in; `None` for edits of another kind.
-    #[must_use]
     pub fn inserted_by(&self, edit: &Edit) -> Option<&Inserted> {
         self.added_by(edit)?.message()
     }
 
     /// The member that an edit put in; `None` for edits of another kind.
-    #[must_use]
     pub fn option_by(&self, edit: &Edit) -> Option<&PutOption> {
         self.added_by(edit)?.option()
     }

@@ -72,13 +72,11 @@ impl Draft {
     }
 
     /// Returns the redaction of a number.
-    #[must_use]
     pub fn redaction(&self, number: usize) -> Option<&RedactionRecord> {
         self.journal.redactions.get(number)
     }
 
     /// Returns the received value of a redaction, for whoever decides whether it may leave.
-    #[must_use]
     pub fn received_value(&self, record: &RedactionRecord) -> Option<crate::LeafText<'_>> {
         let original = self.document.content_text(record.node);
         let value = original.get(record.received.clone()?)?.to_owned();
@@ -86,7 +84,6 @@ impl Draft {
     }
 
     /// Returns where a person released what redaction had taken away, in the present text of a leaf.
-    #[must_use]
     pub fn released(&self, node: NodeId) -> Vec<MarkedSpan<'_>> {
         let Some(state) = self.leaves.get(&node) else { return Vec::new() };
         let span = |(at, label, number): (Range<usize>, &Arc<str>, usize)| MarkedSpan {
@@ -98,7 +95,6 @@ impl Draft {
     }
 
     /// Returns where redaction wrote in the present text of a leaf, with the redactions.
-    #[must_use]
     pub fn redactions_in(&self, node: NodeId) -> Vec<MarkedSpan<'_>> {
         if self.is_as_received(node) {
             return Vec::new();
@@ -113,13 +109,11 @@ impl Draft {
     }
 
     /// Returns true if and only if anything of a leaf's present text was released.
-    #[must_use]
     pub fn has_released(&self, node: NodeId) -> bool {
         self.leaves.get(&node).is_some_and(|state| state.pieces().released().next().is_some())
     }
 
     /// Returns true if and only if the value of a redaction leaves because it was released.
-    #[must_use]
     pub fn is_released(&self, record: &RedactionRecord) -> bool {
         let shows =
             |state: &Arc<LeafState>| state.pieces().released().any(|(_, _, number)| number == record.number);

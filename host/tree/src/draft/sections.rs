@@ -58,20 +58,17 @@ impl Draft {
     }
 
     /// Whether a value is left out, by itself or with something around it.
-    #[must_use]
     pub fn is_deleted(&self, node: NodeId) -> bool {
         !self.deleted.is_empty() && self.document.way_up(node).any(|at| self.deleted.contains(&at))
     }
 
     /// Returns the section that was left out and that a value belongs to.
-    #[must_use]
     pub fn deleted_around(&self, node: NodeId) -> Option<SectionId> {
         let mut way = self.document.way_up(node);
         way.find(|at| self.deleted.contains(at)).and_then(|at| self.document.section_at(at))
     }
 
     /// Whether anything is left out.
-    #[must_use]
     pub fn has_deleted(&self) -> bool {
         !self.deleted.is_empty()
     }

@@ -11,7 +11,6 @@ use crate::node::NodeId;
 
 impl Draft {
     /// Returns the edits whose effect stands in the request as it would leave, in the order in which they were made.
-    #[must_use]
     pub fn standing_edits(&self) -> Vec<&Edit> {
         // The journal is walked from its last edit to its first. These are the states before what was passed.
         let mut states: BTreeMap<Switched, usize> = BTreeMap::new();
@@ -54,7 +53,6 @@ impl Draft {
 
     /// Returns the redactions whose replacement stands in the request as it would leave, in body order and within a leaf in the
     /// order in which they were made. Those of messages that were put in stand with them.
-    #[must_use]
     pub fn standing_redactions(&self) -> Vec<&RedactionRecord> {
         let leaving = self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node));
         let numbers = leaving.flat_map(|(_, state)| {

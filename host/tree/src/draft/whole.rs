@@ -14,7 +14,6 @@ use crate::pieces::{self, Labelled, LeafPieces};
 
 impl Draft {
     /// Returns the string around a value that was set as a whole, so that the value itself is no longer there.
-    #[must_use]
     pub fn covered_by(&self, node: NodeId) -> Option<NodeId> {
         if self.leaves.is_empty() {
             return None;
@@ -26,7 +25,6 @@ impl Draft {
     }
 
     /// Returns true if and only if a string that spells a document was set, or redacted, as a whole: it is one leaf then.
-    #[must_use]
     pub fn is_whole(&self, node: NodeId) -> bool {
         let changed = |state: &Arc<LeafState>| !state.pieces().is_untouched(state.length);
         self.document.layer_within(node).is_some() && self.leaves.get(&node).is_some_and(changed)
@@ -56,7 +54,6 @@ impl Draft {
 
     /// Returns which stretches of the received text of a value redaction took away, in its inner leaves too, with the labels: in order,
     /// and overlaps united.
-    #[must_use]
     pub fn hidden(&self, node: NodeId) -> Vec<(Range<usize>, Arc<str>)> {
         let mut hidden = self.leaves.get(&node).map(|state| state.hidden.clone()).unwrap_or_default();
         if let Some(layer) = self.document.layer_within(node) {

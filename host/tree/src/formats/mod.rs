@@ -188,25 +188,21 @@ impl Spec {
 
 impl Format {
     /// The word for it in rule files, CEL and the plugin contract.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
     }
 
     /// Returns the API that takes requests of the format; `None` where nobody is sent them, or anybody.
-    #[must_use]
     pub fn api(self) -> Option<Api> {
         self.spec().api
     }
 
     /// Other words for it, which [`Format::from_name`] takes as well.
-    #[must_use]
     pub fn aliases(self) -> &'static [&'static str] {
         self.spec().aliases
     }
 
     /// The format that a word means.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         let means = |format: &Format| format.name() == name || format.aliases().contains(&name);
         Format::ALL.iter().copied().find(means)

@@ -33,7 +33,6 @@ pub(super) struct Sample {
 
 impl SampleKind {
     /// Returns the secrets themselves, as they are spelled without an encoding.
-    #[must_use]
     pub fn secrets(self) -> Vec<String> {
         self.sample().secrets
     }

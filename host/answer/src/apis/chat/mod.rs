@@ -204,7 +204,6 @@ fn pieces(choice: &Object, at: usize) -> Vec<Value> {
 
 impl Call {
     /// Returns the call as chat completions spell it.
-    #[must_use]
     pub fn to_chat(&self) -> Value {
         let (kind, arguments) = if self.kind == CallKind::Function { FUNCTION } else { CUSTOM };
         let called = json!({ "name": self.name.expose(), arguments: self.arguments.expose() });
@@ -212,7 +211,6 @@ impl Call {
     }
 
     /// Reads what [`Call::to_chat`] spells; `None` for any other form.
-    #[must_use]
     pub fn of_chat(call: &Value) -> Option<Call> {
         let is_custom = call.get(CUSTOM.0).is_some();
         let ((member, arguments), kind) =
