@@ -4,6 +4,7 @@
 //! it is always the newest; a conversation that was selected by hand stays, and then modes pause
 //! requests of that one alone.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,7 +108,7 @@ impl SessionTable {
         let before = self.active.clone();
         let mut surplus = self.known.len().saturating_sub(most);
         let newest = self.newest();
-        let mut gone = Vec::new();
+        let mut gone = HashSet::new();
         for (session, known) in &self.known {
             let stale = known.last.after(ttl) <= now;
             if surplus == 0 && !stale {
@@ -116,11 +117,12 @@ impl SessionTable {
             let is_kept = [&self.active, &newest].iter().any(|kept| kept.as_ref() == Some(session));
             if !has_turns(session) && (stale || !is_kept) {
                 surplus = surplus.saturating_sub(1);
-                gone.push(Arc::clone(session));
+                gone.insert(Arc::clone(session));
             }
         }
-        for session in gone {
-            self.forget(&session);
+        self.known.retain(|session, _| !gone.contains(session));
+        if self.active.as_ref().is_some_and(|active| gone.contains(active)) {
+            self.active = if self.follows { self.newest() } else { None };
         }
         before != self.active
     }

@@ -58,9 +58,9 @@ impl Assembler {
             return Ok(None);
         };
         let files = self.files(policy, profile, context.session, document, counted.is_some());
-        let made = profile.make(document, &*files, counted).map_err(refused)?;
+        let made = profile.make(document, &*files, counted);
         self.trim();
-        Ok(Some(made))
+        Ok(Some(made.map_err(refused)?))
     }
 
     /// The files of a turn: where tools have run for a question, what was read for it. A question reads anew, and one whose

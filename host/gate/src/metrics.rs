@@ -27,7 +27,7 @@ pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 const MOST_SERIES: usize = 2000;
 
 /// The label of what has no series of its own.
-const OTHERS: &str = "(others)";
+pub(crate) const OTHERS: &str = "(others)";
 
 /// Upper ends of the buckets of latencies, in microseconds: from a request of 2 KB that is known to
 /// a model that thinks for minutes.

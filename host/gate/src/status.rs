@@ -9,7 +9,7 @@ use http::StatusCode;
 use leafgate_admin::{Counts, RuleCount, StatusCount};
 
 use crate::lock::lock;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, OTHERS};
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
@@ -30,8 +30,8 @@ pub(crate) struct RequestCounts {
     by_rule: BTreeMap<String, u64>,
 }
 
-/// Most rules that are counted. Reloads bring new ones, and old ones are not forgotten.
-const MOST_RULES: usize = 10_000;
+/// Most rules that are counted by name. Reloads bring new ones, and old ones are not forgotten: what is beyond is counted as [`OTHERS`].
+const MOST_RULES: usize = 2000;
 
 /// A request in flight, until it is dropped.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ impl Counters {
     pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
         let mut counted = self.counted();
         for rule in &tally.rules {
-            if counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule) {
-                *counted.by_rule.entry(rule.clone()).or_default() += 1;
-            }
+            let has_room = counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule);
+            let label = if has_room { rule.as_str() } else { OTHERS };
+            *counted.by_rule.entry(label.to_owned()).or_default() += 1;
         }
         counted.requests.faults += tally.errors.len() as u64;
         counted.requests.files_read += tally.files_read as u64;

@@ -77,7 +77,11 @@ impl<G: Reviewer> Desk<G> {
     /// Event: the policy has judged a request of an agent.
     #[must_use = "the effects must be carried out"]
     pub fn observe(&mut self, request: SubagentView) -> Effects {
-        vec![Effect::Observed(Box::new(self.monitor.keep(request, self.limits.subagents)))]
+        let kept = self.monitor.keep(request, self.limits.subagents);
+        match self.limits.subagents {
+            0 => Vec::new(),
+            _ => vec![Effect::Observed(Box::new(kept))],
+        }
     }
 
     /// Returns the latest requests of agents, newest first. Bounded by

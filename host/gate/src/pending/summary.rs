@@ -20,7 +20,7 @@ pub(super) fn log(turn: &TurnSummary) {
         rules = %rules.join(","),
         edits = turn.edits,
         redactions = turn.redactions,
-        with = turn.with.as_deref().map(tracing::field::display),
+        with = turn.with.as_deref().and_then(|with| with.parse::<u64>().ok()),
         beside = turn.beside,
         generation = turn.generation,
     );
