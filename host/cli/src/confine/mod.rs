@@ -21,24 +21,28 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use leafgate_words::words;
-
 use crate::exit::Exit;
 
 /// The first argument with which this program confines itself. No command has this name.
 const CONFINE: &str = "--confine";
 
-words! {
-    /// A way to confine a program that this system offers, the best first.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) enum Confinement {
-        Namespace = "namespace",
-        Landlock = "landlock",
-    }
-    fn name = 0;
+/// A way to confine a program that this system offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    Namespace,
+    Landlock,
 }
 
 impl Confinement {
+    const ALL: [Confinement; 2] = [Confinement::Namespace, Confinement::Landlock];
+
+    fn name(self) -> &'static str {
+        match self {
+            Confinement::Namespace => "namespace",
+            Confinement::Landlock => "landlock",
+        }
+    }
+
     /// Returns what is said of it when a program starts.
     pub(crate) fn told(self, gate: SocketAddr) -> String {
         let port = gate.port();
@@ -85,7 +89,7 @@ mod linux {
     /// Returns the first way that this system offers.
     pub(crate) fn find() -> anyhow::Result<Confinement> {
         let mut missing = String::new();
-        for &way in Confinement::ALL {
+        for way in Confinement::ALL {
             match try_out(way) {
                 Ok(()) => return Ok(way),
                 Err(why) => missing += &format!("\n  {}: {why:#}", way.name()),

@@ -1,111 +1,213 @@
-//! Changes of JSON with comments, as VS Code writes its settings: a member is set or taken away, and
-//! comments, order and members beside it stay.
+//! Changes of JSON with comments, as VS Code writes its settings: a member is set or taken away by
+//! splices, and every other byte stays.
+//!
+//! A new member stands first in its object, with the white space that the first member had. So taking
+//! it away, with the white space before it and the comma behind it, gives back the bytes, whatever
+//! comments and trailing commas follow, and whatever was edited elsewhere meanwhile.
 
-use anyhow::{Context, anyhow};
-use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use std::ops::Range;
+
+use anyhow::{anyhow, bail};
+use jsonc_parser::ast::{Object, ObjectProp, Value};
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, parse_to_ast};
 use leafgate_agents::as_vscode_writes;
+use serde::{Deserialize, Serialize};
+
+/// How far a level is indented where nothing shows it.
+const UNIT: &str = "    ";
 
 /// A text, read.
-pub(super) struct Jsonc(CstRootNode);
+pub(super) struct Jsonc<'t> {
+    text: &'t str,
+    /// `None` in a text that has only white space and comments.
+    pub(super) root: Option<Value<'t>>,
+    tokens: Vec<TokenAndRange<'t>>,
+}
 
-impl Jsonc {
+/// What stood in the place of a member that was set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum ValueBefore {
+    /// Another value, as it was spelled.
+    Value(String),
+    /// Nothing. So many objects around it were made with it.
+    Nothing(usize),
+}
+
+impl<'t> Jsonc<'t> {
     /// Reads a text.
     ///
     /// # Errors
     /// When it is no JSON, comments and trailing commas apart. The error names the line and quotes
     /// nothing.
-    pub(super) fn parse(text: &str) -> anyhow::Result<Jsonc> {
-        let root = CstRootNode::parse(text, &as_vscode_writes());
-        root.map(Jsonc).map_err(|error| anyhow!("line {} is no JSON", error.line_display()))
+    pub(super) fn parse(text: &'t str) -> anyhow::Result<Jsonc<'t>> {
+        let collected = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
+        let read = parse_to_ast(text, &collected, &as_vscode_writes())
+            .map_err(|error| anyhow!("line {} is no JSON", error.line_display()))?;
+        Ok(Jsonc { text, root: read.value, tokens: read.tokens.unwrap_or_default() })
     }
 
-    /// Returns the objects of a list; none of a text that has only white space and comments.
-    pub(super) fn objects(&self) -> anyhow::Result<Vec<CstObject>> {
-        let Some(root) = self.0.value() else { return Ok(Vec::new()) };
-        let list = root.as_array().context("it is no list (`[ … ]`)")?;
-        Ok(objects(list.elements()))
+    /// Returns the member at a path; of members of one name the last, which counts.
+    pub(super) fn get(&self, path: &[&str]) -> Option<&Value<'t>> {
+        path.iter().try_fold(self.root.as_ref()?, |value, name| member(value.as_object()?, name))
     }
 
-    /// Returns the member at a path.
-    pub(super) fn get(&self, path: &[&str]) -> Option<CstObjectProp> {
-        let (name, above) = path.split_last()?;
-        let object = match above {
-            [] => self.0.object_value(),
-            above => self.get(above)?.object_value(),
-        };
-        member(&object?, name)
+    /// Returns the last member at a path whose value fits.
+    fn find(&self, path: &[&str], fits: &dyn Fn(&Value<'t>) -> bool) -> Option<&ObjectProp<'t>> {
+        fn within<'v, 't>(
+            object: &'v Object<'t>,
+            path: &[&str],
+            fits: &dyn Fn(&Value<'t>) -> bool,
+        ) -> Option<&'v ObjectProp<'t>> {
+            let (name, rest) = path.split_first()?;
+            let mut named = object.properties.iter().rev().filter(|prop| prop.name.as_str() == *name);
+            named.find_map(|prop| match (rest, &prop.value) {
+                ([], value) => fits(value).then_some(prop),
+                (_, Value::Object(inner)) => within(inner, rest, fits),
+                _ => None,
+            })
+        }
+        within(self.root.as_ref()?.as_object()?, path, fits)
     }
 
-    /// Sets a member to a text, and returns what stood there as it was spelled. A new one stands last.
+    /// Returns a value as it is spelled.
+    pub(super) fn spelled(&self, value: &Value<'t>) -> &'t str {
+        &self.text[span(value)]
+    }
+
+    /// Returns the text with a member set to a JSON value, and what stood there.
     ///
     /// # Errors
     /// When something on the way is no object.
-    pub(super) fn set(&self, path: &[&str], text: &str) -> anyhow::Result<Option<String>> {
-        if let Some(there) = self.get(path) {
-            return Ok(Some(replaced(&there, text.into())));
+    pub(super) fn set(&self, path: &[&str], json: &str) -> anyhow::Result<(String, ValueBefore)> {
+        if let Some(value) = self.get(path) {
+            let before = ValueBefore::Value(self.spelled(value).to_owned());
+            return Ok((spliced(self.text, span(value), json), before));
         }
-        let no_object = "what should be an object (`{ … }`) is something else";
-        let mut object = self.0.object_value_or_create().context(no_object)?;
-        let (name, above) = path.split_last().context("nothing is set at no path")?;
-        for name in above {
-            let inner = member(&object, name)
-                .unwrap_or_else(|| object.append(name, CstInputValue::Object(Vec::new())));
-            object = inner.object_value().context(no_object)?;
-        }
-        object.append(name, text.into());
-        Ok(None)
-    }
-
-    /// Puts back what stood in the place of a member; returns whether that still has the text that was set.
-    pub(super) fn unset(&self, path: &[&str], text: &str, before: Option<&str>) -> bool {
-        let Some(there) = self.get(path).filter(|there| string(there).as_deref() == Some(text)) else {
-            return false;
+        let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
+        let Some(root) = &self.root else {
+            let gap = if matches!(self.text.as_bytes().last(), None | Some(b'\n')) { "" } else { newline };
+            let made = nested(path, json, Some(newline), UNIT);
+            return Ok((format!("{}{gap}{made}{newline}", self.text), ValueBefore::Nothing(path.len())));
         };
-        match before {
-            Some(spelled) => drop(replaced(&there, spelling(spelled))),
-            None => there.remove(),
+        let mut object = as_object(root)?;
+        for (depth, name) in path.iter().enumerate() {
+            match member(object, name) {
+                Some(value) => object = as_object(value)?,
+                None => {
+                    let text = self.insert(object, name, &path[depth + 1..], json);
+                    return Ok((text, ValueBefore::Nothing(path.len() - 1 - depth)));
+                }
+            }
         }
-        true
+        bail!("nothing is set at no path")
     }
 
-    /// Removes a member whose object has nothing in it, not even a comment.
-    pub(super) fn remove_blank(&self, path: &[&str]) {
-        let Some(there) = self.get(path) else { return };
-        let object = there.object_value().map(|object| object.to_string());
-        if object.is_some_and(|object| object.trim_matches(['{', '}']).trim().is_empty()) {
-            there.remove();
+    /// Returns the text with a new first member.
+    fn insert(&self, object: &Object<'t>, name: &str, within: &[&str], json: &str) -> String {
+        let (start, end) = (object.range.start + 1, object.range.end - 1);
+        let inside = &self.text[start..end];
+        let run = &inside[..inside.len() - inside.trim_start().len()];
+        // The line that the first member begins, without empty lines before it.
+        let line = run.rfind('\n').map(|at| if run[..at].ends_with('\r') { at - 1 } else { at });
+        let mut lead = run[line.unwrap_or(0)..].to_owned();
+        if line.is_some() && inside.trim().is_empty() {
+            lead.push_str(UNIT);
+        }
+        let unit = lead.trim_start_matches(['\r', '\n']);
+        let unit = if unit.is_empty() { UNIT } else { unit };
+        let value = nested(within, json, line.map(|_| lead.as_str()), unit);
+        let comma = if object.properties.is_empty() { "" } else { "," };
+        spliced(self.text, start..start, &format!("{lead}{}: {value}{comma}", quoted(name)))
+    }
+
+    /// Returns the text with what stood in the place of a member; `None` where the member is not, or
+    /// has another value by now.
+    pub(super) fn unset(&self, path: &[&str], ours: &str, before: &ValueBefore) -> Option<String> {
+        let is_ours = |value: &Value<'_>| value.as_string_lit().is_some_and(|text| text.value == ours);
+        let prop = self.find(path, &is_ours)?;
+        let made = match before {
+            ValueBefore::Value(spelled) => return Some(spliced(self.text, span(&prop.value), spelled)),
+            ValueBefore::Nothing(made) => *made,
+        };
+        let mut text = self.without(prop);
+        // What was made for the member alone goes with it, unless somebody wrote into it.
+        for depth in (0..path.len()).rev().take(made) {
+            match Jsonc::parse(&text).ok()?.without_blank(&path[..depth]) {
+                Some(without) => text = without,
+                None => break,
+            }
+        }
+        Some(text)
+    }
+
+    /// Returns the text without the object at a path, if nothing stands in it.
+    fn without_blank(&self, path: &[&str]) -> Option<String> {
+        let is_blank = |value: &Value<'_>| {
+            let inside = value.as_object().map(|object| object.range.start + 1..object.range.end - 1);
+            inside.is_some_and(|inside| self.text[inside].trim().is_empty())
+        };
+        match path {
+            [] => self
+                .root
+                .as_ref()
+                .filter(|root| is_blank(root))
+                .map(|root| spliced(self.text, span(root), "")),
+            path => self.find(path, &is_blank).map(|prop| self.without(prop)),
         }
     }
 
-    /// Returns the text as it is now.
-    pub(super) fn text(&self) -> String {
-        self.0.to_string()
+    /// Returns the text without a member.
+    fn without(&self, prop: &ObjectProp<'t>) -> String {
+        let is_comma = |token: &&TokenAndRange<'t>| matches!(token.token, Token::Comma);
+        let next = self.tokens.iter().find(|token| token.range.start >= prop.range.end).filter(is_comma);
+        let last = self.tokens.iter().rfind(|token| token.range.end <= prop.range.start).filter(is_comma);
+        let start = self.text[..prop.range.start].trim_end().len();
+        let end = next.map_or(prop.range.end, |comma| comma.range.end);
+        let text = spliced(self.text, start..end, "");
+        match (next, last) {
+            // The last member leaves no comma behind.
+            (None, Some(comma)) => spliced(&text, comma.range.start..comma.range.end, ""),
+            _ => text,
+        }
     }
 }
 
-/// Sets a member to another value, and returns the one before as it was spelled.
-pub(super) fn replaced(member: &CstObjectProp, value: CstInputValue) -> String {
-    let before = member.value().map(|value| value.to_string()).unwrap_or_default();
-    member.set_value(value);
-    before
+/// Returns a member of an object by its name; of several the last.
+pub(super) fn member<'v, 't>(object: &'v Object<'t>, name: &str) -> Option<&'v Value<'t>> {
+    object.properties.iter().rfind(|prop| prop.name.as_str() == name).map(|prop| &prop.value)
 }
 
-/// Returns a value that is written as it is spelled here: so are numbers.
-pub(super) fn spelling(spelled: &str) -> CstInputValue {
-    CstInputValue::Number(spelled.to_owned())
+fn as_object<'v, 't>(value: &'v Value<'t>) -> anyhow::Result<&'v Object<'t>> {
+    value.as_object().ok_or_else(|| anyhow!("what should be an object (`{{ … }}`) is something else"))
 }
 
-/// Returns the text of a member, if it is one.
-pub(super) fn string(member: &CstObjectProp) -> Option<String> {
-    member.value()?.as_string_lit()?.decoded_value().ok()
+/// Returns objects around a value: on lines of their own where the line of the outermost is given.
+fn nested(path: &[&str], json: &str, line: Option<&str>, unit: &str) -> String {
+    let Some((name, rest)) = path.split_first() else { return json.to_owned() };
+    let name = quoted(name);
+    match line {
+        Some(line) => {
+            let inner = format!("{line}{unit}");
+            format!("{{{inner}{name}: {}{line}}}", nested(rest, json, Some(&inner), unit))
+        }
+        None => format!("{{ {name}: {} }}", nested(rest, json, None, unit)),
+    }
 }
 
-/// Returns the objects among some values.
-pub(super) fn objects(values: Vec<CstNode>) -> Vec<CstObject> {
-    values.into_iter().filter_map(|value| value.as_object()).collect()
+/// Returns a text as a JSON string.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
-/// Returns a member of an object by its name; of several the last, which counts.
-pub(super) fn member(object: &CstObject, name: &str) -> Option<CstObjectProp> {
-    object.properties().into_iter().rfind(|member| member.decoded_name().as_deref() == Some(name))
+/// Returns where a value stands.
+pub(super) fn span(value: &Value<'_>) -> Range<usize> {
+    use jsonc_parser::common::Ranged;
+    value.start()..value.end()
+}
+
+/// Returns a text with one stretch replaced.
+pub(super) fn spliced(text: &str, place: Range<usize>, new: &str) -> String {
+    [&text[..place.start], new, &text[place.end..]].concat()
 }

@@ -4,11 +4,11 @@
 //! still asks Copilot for titles. In `chatLanguageModels.json` it is the URL of each model of the
 //! user's own. What takes no URL is named, so that nobody takes it for led.
 
+use jsonc_parser::ast::Value;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::editors::EditorFile;
-use super::jsonc::{Jsonc, replaced, spelling, string};
+use super::jsonc::{Jsonc, ValueBefore, quoted, span, spliced};
 use super::models::{self, Names};
 
 const ADVANCED: &str = "github.copilot.advanced";
@@ -40,12 +40,9 @@ pub(super) struct EditorLead<'l> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SettingChanges {
-    /// What settings were before.
+    /// What the file was, if it held no JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    before: Option<TextBefore>,
-    /// Whether the object of Copilot's settings was made for them.
-    #[serde(default)]
-    made: bool,
+    blank: Option<Blank>,
     /// Members that were set, in this order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<Member>,
@@ -54,40 +51,13 @@ pub(super) struct SettingChanges {
     urls: Vec<ReplacedUrl>,
 }
 
-/// A text before it was changed. Of what may be secret in it no more is kept than has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct TextBefore {
-    /// The digest of the text after it.
-    after: String,
-    /// How many bytes both begin with, and end with.
-    begin: usize,
-    end: usize,
-    /// What stood between; `None` where there was no file.
-    between: Option<String>,
-}
-
-impl TextBefore {
-    fn new(before: Option<&str>, after: &str) -> TextBefore {
-        let text = before.unwrap_or_default();
-        let same = |(one, other): &(char, char)| one == other;
-        let begin = text.chars().zip(after.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-        let (rest, rest_after) = (&text[begin..], &after[begin..]);
-        let ends = rest.chars().rev().zip(rest_after.chars().rev()).take_while(same);
-        let end = ends.map(|(c, _)| c.len_utf8()).sum();
-        let between = before.map(|_| rest[..rest.len() - end].to_owned());
-        TextBefore { after: digest(after), begin, end, between }
-    }
-
-    /// Puts it in the place of the text after it; returns whether that was there.
-    fn put_back(&self, now: &str) -> Option<Option<String>> {
-        let (begin, end) = (now.get(..self.begin)?, now.get(now.len().checked_sub(self.end)?..)?);
-        let before = self.between.as_ref().map(|between| [begin, between, end].concat());
-        (digest(now) == self.after).then_some(before)
-    }
-}
-
-fn digest(text: &str) -> String {
-    base16ct::lower::encode_string(&Sha256::digest(text))
+#[serde(rename_all = "camelCase")]
+enum Blank {
+    /// It was not there.
+    Absent,
+    /// White space, comments, or nothing at all.
+    Text(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,8 +65,7 @@ struct Member {
     path: Vec<String>,
     /// What was written.
     ours: String,
-    /// What stood there, as it was spelled.
-    before: Option<String>,
+    before: ValueBefore,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,45 +93,52 @@ pub(super) fn lead(
     kind: EditorFile,
     lead: EditorLead<'_>,
 ) -> anyhow::Result<(String, SettingChanges)> {
-    let jsonc = Jsonc::parse(text.unwrap_or_default())?;
-    let mut changes = SettingChanges::default();
     match kind {
-        EditorFile::Settings => {
-            changes.made = jsonc.get(&[ADVANCED]).is_none();
-            changes.members = settings(&jsonc, lead)?;
-            changes.before = Some(TextBefore::new(text, &jsonc.text()));
-        }
-        EditorFile::Models => changes.urls = models(&jsonc, lead)?,
+        EditorFile::Settings => settings(text, lead),
+        EditorFile::Models => models(text.unwrap_or_default(), lead),
     }
-    Ok((jsonc.text(), changes))
 }
 
-fn settings(jsonc: &Jsonc, lead: EditorLead<'_>) -> anyhow::Result<Vec<Member>> {
+fn settings(text: Option<&str>, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
+    let mut changes = SettingChanges::default();
+    let mut led = text.unwrap_or_default().to_owned();
+    let jsonc = Jsonc::parse(&led)?;
+    if jsonc.root.is_none() {
+        changes.blank = Some(text.map_or(Blank::Absent, |text| Blank::Text(text.to_owned())));
+    }
     if let Some(hiding) = HIDING.iter().find(|name| jsonc.get(&[name]).is_some()) {
         anyhow::bail!("`{hiding}` would hide what is written here: spell its members out in the names");
     }
-    let mut members = Vec::new();
-    for (path, place) in addresses(jsonc) {
+    for (path, place) in addresses(&jsonc) {
         let ours = format!("{}{place}", lead.gate);
-        let before = jsonc.set(&path, &ours);
-        let before =
-            before.map_err(|error| error.context(format!("`{}` cannot be set", path.join("` → `"))))?;
+        let set = Jsonc::parse(&led)?.set(&path, &quoted(&ours));
+        let (text, before) =
+            set.map_err(|error| error.context(format!("`{}` cannot be set", path.join("` → `"))))?;
+        led = text;
         let path = path.into_iter().map(str::to_owned).collect();
-        members.push(Member { path, ours, before });
+        changes.members.push(Member { path, ours, before });
     }
-    Ok(members)
+    Ok((led, changes))
 }
 
-fn models(jsonc: &Jsonc, lead: EditorLead<'_>) -> anyhow::Result<Vec<ReplacedUrl>> {
-    let mut urls = Vec::new();
-    for model in models::models(jsonc)? {
-        let Some((target, rest)) = model.split() else { continue };
-        let Some(name) = lead.names.of(&target) else { continue };
+fn models(text: &str, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
+    let jsonc = Jsonc::parse(text)?;
+    let mut changes = SettingChanges::default();
+    let mut led = text.to_owned();
+    let models = models::models(&jsonc)?;
+    // From the last on, so that places before it stay.
+    for model in models.iter().rev() {
+        let Some((name, rest)) =
+            model.split().and_then(|(target, rest)| Some((lead.names.of(&target)?, rest)))
+        else {
+            continue;
+        };
         let ours = format!("{}/u/{name}{rest}", lead.gate);
-        let spelled = replaced(&model.url, ours.as_str().into());
-        urls.push(ReplacedUrl { model: model.id, ours, spelled });
+        led = spliced(&led, span(model.url), &quoted(&ours));
+        let spelled = jsonc.spelled(model.url).to_owned();
+        changes.urls.push(ReplacedUrl { model: model.id.to_owned(), ours, spelled });
     }
-    Ok(urls)
+    Ok((led, changes))
 }
 
 /// A file as it was before it led to a gate.
@@ -173,37 +149,45 @@ pub(super) struct GivenBack {
     pub(super) left: Vec<String>,
 }
 
-/// Returns a file as it was. What was edited meanwhile stays.
+/// Returns a file as it was, but for what was edited meanwhile.
 pub(super) fn give_back(text: &str, changes: &SettingChanges) -> anyhow::Result<GivenBack> {
-    if let Some(text) = changes.before.as_ref().and_then(|before| before.put_back(text)) {
-        return Ok(GivenBack { text, left: Vec::new() });
-    }
-    let now = Jsonc::parse(text)?;
     let mut left = Vec::new();
-    for Member { path, ours, before: spelled } in changes.members.iter().rev() {
+    let mut now = text.to_owned();
+    for Member { path, ours, before } in changes.members.iter().rev() {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        if !now.unset(&path, ours, spelled.as_deref()) {
-            left.push(path.join(" → "));
+        match Jsonc::parse(&now)?.unset(&path, ours, before) {
+            Some(without) => now = without,
+            None => left.push(path.join(" → ")),
         }
     }
-    if changes.made {
-        now.remove_blank(&[ADVANCED]);
+    now = with_urls(now, &changes.urls)?;
+    let text = match &changes.blank {
+        Some(Blank::Absent) if now.trim().is_empty() => None,
+        Some(Blank::Text(blank)) if now.trim() == blank.trim() => Some(blank.clone()),
+        _ => Some(now),
+    };
+    Ok(GivenBack { text, left })
+}
+
+fn with_urls(text: String, urls: &[ReplacedUrl]) -> anyhow::Result<String> {
+    if urls.is_empty() {
+        return Ok(text);
     }
-    if !changes.urls.is_empty() {
-        for model in models::models(&now)? {
-            let same = changes.urls.iter().filter(|replaced| model.address() == replaced.ours);
-            let named = same.clone().find(|replaced| model.id == replaced.model);
-            if let Some(url) = named.or(same.clone().next()) {
-                replaced(&model.url, spelling(&url.spelled));
-            }
+    let jsonc = Jsonc::parse(&text)?;
+    let mut now = text.clone();
+    for model in models::models(&jsonc)?.iter().rev() {
+        let same = urls.iter().filter(|replaced| model.address() == replaced.ours);
+        let replaced = same.clone().find(|replaced| model.id == replaced.model).or(same.clone().next());
+        if let Some(replaced) = replaced {
+            now = spliced(&now, span(model.url), &replaced.spelled);
         }
     }
-    Ok(GivenBack { text: Some(now.text()), left })
+    Ok(now)
 }
 
 /// Returns the settings that must lead to the gate, and where on it: other spellings count where they
 /// are there.
-fn addresses(jsonc: &Jsonc) -> Vec<(Vec<&'static str>, &'static str)> {
+fn addresses(jsonc: &Jsonc<'_>) -> Vec<(Vec<&'static str>, &'static str)> {
     let spelled = SPELLINGS.into_iter().filter(|(name, _)| jsonc.get(&[name]).is_some());
     let own = ADDRESSES.into_iter().map(|(name, place)| (vec![ADVANCED, name], place));
     own.chain(spelled.map(|(name, place)| (vec![name], place))).collect()
@@ -213,7 +197,8 @@ fn addresses(jsonc: &Jsonc) -> Vec<(Vec<&'static str>, &'static str)> {
 pub(super) fn past(text: &str, gate: &str) -> anyhow::Result<Vec<String>> {
     let jsonc = Jsonc::parse(text)?;
     let leads = |path: &[&str], place: &str| {
-        jsonc.get(path).and_then(|url| string(&url)).is_some_and(|url| url == format!("{gate}{place}"))
+        let url = jsonc.get(path).and_then(Value::as_string_lit);
+        url.is_some_and(|url| url.value == format!("{gate}{place}"))
     };
     let past = addresses(&jsonc).into_iter().filter(|(path, place)| !leads(path, place));
     let hiding = HIDING.iter().filter(|name| jsonc.get(&[name]).is_some());

@@ -21,8 +21,8 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
 pub(crate) use self::editors::installed;
+use self::editors::{EDITIONS, EditorFile};
 pub(crate) use self::editors::{Edition, SettingsFolder};
-use self::editors::{EditorFile, editions};
 use self::files::{UserFile, real_path};
 use self::led::{EditorLead, give_back};
 pub(crate) use self::models::Names;
@@ -105,7 +105,7 @@ impl Leading {
 
 fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
     if folders.is_empty() {
-        let known: Vec<_> = editions().iter().map(|edition| edition.name).collect();
+        let known: Vec<_> = EDITIONS.iter().map(|edition| edition.name).collect();
         bail!("no settings of {} are found: name the folder of yours with --user-data-dir", known.join(", "));
     }
     let standing = Standing::lock()?;
@@ -147,7 +147,8 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         record.files.remove(&file.path);
     }
     record.write()?;
-    EditorReport::of(folders)?.beyond().try_for_each(|beyond| printer.line(beyond))?;
+    let texts = files.iter().zip(&led).map(|(file, (text, _))| (file.kind, &*file.path, &**text));
+    status::said_of(texts, &gate)?.iter().try_for_each(|line| printer.line(line))?;
     printer.line(
         "An editor that runs follows at once. Agents in it that are Copilot CLI need a new window from `leafgate exec code .`.",
     )?;
@@ -167,12 +168,12 @@ fn to_lead(folders: &[SettingsFolder], record: &Record) -> anyhow::Result<Vec<Le
         anyhow::Ok(())
     };
     for folder in folders {
-        for &kind in EditorFile::ALL {
+        for kind in EditorFile::ALL {
             folder.files(kind).iter().try_for_each(|path| add(&folder.editor, kind, path))?;
         }
     }
     for path in record.files.keys().filter(|path| path.exists()) {
-        let kind = EditorFile::ALL.iter().copied().find(|kind| path.ends_with(kind.name()));
+        let kind = EditorFile::ALL.into_iter().find(|kind| path.ends_with(kind.name()));
         add("led before", kind.unwrap_or(EditorFile::Settings), path)?;
     }
     Ok(files)

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use jsonc_parser::cst::{CstObject, CstObjectProp};
+use anyhow::Context;
+use jsonc_parser::ast::{Object, Value};
 use leafgate_gate::{AskedPath, UpstreamName, UpstreamTarget};
 use serde::{Deserialize, Serialize};
 
-use super::jsonc::{Jsonc, member, objects, string};
+use super::jsonc::{Jsonc, member};
 
 /// Vendors whose models have a URL that VS Code asks whatever its host is.
 const WITH_URL: [&str; 2] = ["customendpoint", "customoai"];
@@ -54,47 +55,53 @@ impl Names {
 }
 
 /// A model of the user's own.
-pub(super) struct OwnModel {
-    vendor: String,
+pub(super) struct OwnModel<'v, 't> {
+    vendor: &'v str,
     /// Which API it speaks, as settings name it.
-    api: String,
-    pub(super) id: String,
-    pub(super) url: CstObjectProp,
+    api: &'v str,
+    pub(super) id: &'v str,
+    pub(super) url: &'v Value<'t>,
 }
 
 /// Returns the models that have a URL.
 ///
 /// # Errors
 /// When the file has another shape.
-pub(super) fn models(jsonc: &Jsonc) -> anyhow::Result<Vec<OwnModel>> {
+pub(super) fn models<'v, 't>(jsonc: &'v Jsonc<'t>) -> anyhow::Result<Vec<OwnModel<'v, 't>>> {
     let mut models = Vec::new();
-    for group in jsonc.objects()? {
-        let vendor = text(&group, "vendor").unwrap_or_default();
-        let listed = member(&group, "models").and_then(|models| models.array_value());
-        for model in listed.into_iter().flat_map(|models| objects(models.elements())) {
-            let Some(url) = member(&model, "url").filter(|url| string(url).is_some()) else { continue };
-            let api = text(&model, "apiType").or_else(|| text(&group, "apiType")).unwrap_or_default();
-            let id = text(&model, "id").unwrap_or_else(|| "without an id".to_owned());
-            models.push(OwnModel { vendor: vendor.clone(), api, id, url });
-        }
+    for group in groups(jsonc)? {
+        let vendor = text(group, "vendor").unwrap_or_default();
+        let listed = member(group, "models").and_then(Value::as_array);
+        let objects = listed.into_iter().flat_map(|models| &models.elements).filter_map(Value::as_object);
+        models.extend(objects.filter_map(|model| {
+            let url = member(model, "url").filter(|url| url.as_string_lit().is_some())?;
+            let api = text(model, "apiType").or_else(|| text(group, "apiType")).unwrap_or_default();
+            Some(OwnModel { vendor, api, id: text(model, "id").unwrap_or("without an id"), url })
+        }));
     }
     Ok(models)
 }
 
-fn text(object: &CstObject, name: &str) -> Option<String> {
-    string(&member(object, name)?)
+fn groups<'v, 't>(jsonc: &'v Jsonc<'t>) -> anyhow::Result<Vec<&'v Object<'t>>> {
+    let Some(root) = &jsonc.root else { return Ok(Vec::new()) };
+    let list = root.as_array().context("it is no list (`[ … ]`) of vendors")?;
+    Ok(list.elements.iter().filter_map(Value::as_object).collect())
 }
 
-impl OwnModel {
+fn text<'v>(object: &'v Object<'_>, name: &str) -> Option<&'v str> {
+    member(object, name)?.as_string_lit().map(|text| &*text.value)
+}
+
+impl OwnModel<'_, '_> {
     /// Returns its URL.
-    pub(super) fn address(&self) -> String {
-        string(&self.url).unwrap_or_default()
+    pub(super) fn address(&self) -> &str {
+        self.url.as_string_lit().map_or("", |url| &url.value)
     }
 
     /// Returns its upstream, and the path behind that which VS Code asks for, if it can be led.
     pub(super) fn split(&self) -> Option<(String, String)> {
         let url = self.complete();
-        if !WITH_URL.contains(&&*self.vendor) || url.contains(AZURE) {
+        if !WITH_URL.contains(&self.vendor) || url.contains(AZURE) {
             return None;
         }
         let host = url.find("://")? + "://".len();
@@ -110,12 +117,12 @@ impl OwnModel {
     fn complete(&self) -> String {
         let url = self.address();
         if COMPLETE.iter().any(|complete| url.contains(complete)) {
-            return url;
+            return url.to_owned();
         }
         let base = url.trim_end_matches('/');
         let version = base.rsplit('/').next().and_then(|last| last.strip_prefix('v'));
         let has_version = version.is_some_and(|number| number.parse::<u32>().is_ok());
-        let path = match &*self.api {
+        let path = match self.api {
             "responses" => "/responses",
             "messages" => "/messages",
             _ => "/chat/completions",
@@ -125,7 +132,7 @@ impl OwnModel {
 
     /// Returns why it cannot be led.
     pub(super) fn why_not(&self) -> &'static str {
-        if self.address().contains(AZURE) || !WITH_URL.contains(&&*self.vendor) {
+        if self.address().contains(AZURE) || !WITH_URL.contains(&self.vendor) {
             "VS Code tells how to log in by the host in the URL"
         } else {
             "its path is none that a gate can read"
@@ -146,22 +153,24 @@ pub(super) fn targets(text: &str, gate: Option<&str>) -> anyhow::Result<Vec<Stri
 }
 
 /// Says which vendors go past any gate, and why: most take a key of the user's own, and no URL.
-pub(super) fn past_any(jsonc: &Jsonc) -> anyhow::Result<Vec<String>> {
-    let mut said = Vec::new();
-    for group in jsonc.objects()? {
-        let Some(vendor) = text(&group, "vendor") else { continue };
-        if vendor == "copilot" || WITH_URL.contains(&&*vendor) || member(&group, "models").is_some() {
-            continue;
-        }
-        let named = text(&group, "name").filter(|name| *name != vendor);
-        let named = named.map(|name| format!(" ({name})")).unwrap_or_default();
-        let why = match member(&group, "url") {
+pub(super) fn past_any(jsonc: &Jsonc<'_>) -> anyhow::Result<Vec<String>> {
+    let groups = groups(jsonc)?;
+    let vendors = groups.iter().filter_map(|group| Some((text(group, "vendor")?, *group)));
+    let built_in = vendors.filter(|(vendor, group)| {
+        *vendor != "copilot" && !WITH_URL.contains(vendor) && member(group, "models").is_none()
+    });
+    let said = |(vendor, group): (&str, &Object<'_>)| {
+        let named = match text(group, "name") {
+            Some(name) if name != vendor => format!("{vendor} ({name})"),
+            _ => vendor.to_owned(),
+        };
+        let why = match member(group, "url") {
             Some(_) => "it asks paths that no gate reads",
             None => "it takes a key of your own and no URL",
         };
-        said.push(format!("{vendor}{named} goes past the gate: {why}"));
-    }
-    Ok(said)
+        format!("{named} goes past the gate: {why}")
+    };
+    Ok(built_in.map(said).collect())
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl EditorReport {
         };
         let mut files = Vec::new();
         for folder in folders {
-            for &kind in EditorFile::ALL {
+            for kind in EditorFile::ALL {
                 for path in folder.files(kind) {
                     files.push(FileReport::of(folder, kind, &path, listen.as_deref().unwrap_or_default())?);
                 }
@@ -127,11 +127,7 @@ impl FileReport {
 }
 
 /// Returns what of a file leads past the gate: what could lead there, and what cannot.
-pub(super) fn leaving(
-    kind: EditorFile,
-    text: &str,
-    gate: &str,
-) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+fn leaving(kind: EditorFile, text: &str, gate: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     if kind == EditorFile::Settings {
         return Ok((led::past(text, gate)?, Vec::new()));
     }
@@ -146,6 +142,19 @@ pub(super) fn leaving(
     }
     beyond.extend(models::past_any(&jsonc)?);
     Ok((past, beyond))
+}
+
+/// Returns what no setting leads of files that are about to lead to the gate.
+pub(super) fn said_of<'f>(
+    files: impl Iterator<Item = (EditorFile, &'f Path, &'f str)>,
+    gate: &str,
+) -> anyhow::Result<Vec<String>> {
+    let mut said = Vec::new();
+    for (kind, path, text) in files {
+        let (_, beyond) = leaving(kind, text, gate)?;
+        said.extend(beyond.into_iter().map(|what| format!("{}: {what}", path.display())));
+    }
+    Ok(said)
 }
 
 pub(super) fn run(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
