@@ -148,18 +148,21 @@ pub(crate) fn within(
 ) -> anyhow::Result<Zeroizing<String>> {
     let mut child = shell.spawn().context("it cannot be run")?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // Where it has ended in this moment, there is nothing to end.
+    let end = move || group.map(|group| kill_process_group(group, Signal::KILL));
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let mut text = Zeroizing::new(String::new());
         let out = child.stdout.take();
         let read = out.map_or(Ok(0), |out| out.take(most + 1).read_to_string(&mut text));
+        if read.is_err() || text.len() as u64 > most {
+            // What it writes is read no further, and it is not waited for.
+            end();
+        }
         sender.send((read.map(|_| text), child.wait()))
     });
     let Ok((text, status)) = ended.recv_timeout(time) else {
-        if let Some(group) = group {
-            // Where it has ended in this moment, there is nothing to end.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        end();
         // No second one starts before this one is gone.
         let _ = ended.recv_timeout(MOMENT);
         bail!("it was ended after {} seconds", time.as_secs());
@@ -222,6 +225,9 @@ mod tests {
         assert_eq!(run("echo abc", minute).unwrap().as_str(), "abc\n");
         for (command, time, said) in [
             ("echo abcd", minute, "it wrote more than 4 bytes"),
+            // What it started goes on without a pipe, and is ended with it.
+            ("echo abcd; exec >&-; sleep 600", minute, "it wrote more than 4 bytes"),
+            ("printf '\\377'; exec sleep 600", minute, "its output is no text"),
             ("exit 3", minute, "it ended with exit status: 3"),
             // Its output is at its end, and it goes on.
             ("exec >&-; exec sleep 600", Duration::from_millis(200), "it was ended after 0 seconds"),

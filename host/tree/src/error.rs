@@ -4,7 +4,7 @@
 
 /// A body that is not JSON, or that is larger than the caps allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} at line {line}, column {column}")]
+#[error("{kind}{}", self.place())]
 pub struct ParseError {
     /// What was wrong.
     pub kind: ParseErrorKind,
@@ -53,6 +53,14 @@ impl ParseError {
         let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         ParseError { kind, offset, line, column: before.len() - line_start + 1 }
+    }
+
+    /// Says where it is; what is wrong with all of a body has no place in it.
+    fn place(&self) -> String {
+        match self.kind {
+            ParseErrorKind::TooLarge => String::new(),
+            _ => format!(" at line {}, column {}", self.line, self.column),
+        }
     }
 
     /// Whether a limit was hit, rather than the body being no JSON.

@@ -122,7 +122,9 @@ pub(super) fn names() -> &'static NameWords {
 impl KnownClient {
     /// Returns what it asks.
     pub(super) fn providers(&self) -> Vec<Provider> {
-        self.providers.iter().filter_map(|name| providers::named(name)).collect()
+        let provider =
+            |name: &String| providers::named(name).expect("clients.toml names providers of the table");
+        self.providers.iter().map(provider).collect()
     }
 
     /// Returns the files that it may read settings from where it runs in this folder.
@@ -152,4 +154,16 @@ fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
     let Some((parts, end)) = name.split_once("/*") else { return vec![folder.join(name)] };
     let there = std::fs::read_dir(folder.join(parts)).into_iter().flatten().flatten();
     there.map(|entry| entry.path()).filter(|path| path.to_string_lossy().ends_with(end)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_providers() {
+        for client in clients() {
+            assert_eq!(client.providers().len(), client.providers.len(), "{}", client.name);
+        }
+    }
 }

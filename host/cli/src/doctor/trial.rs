@@ -157,7 +157,7 @@ impl DoctorTrial {
 }
 
 /// Members that make up a prompt, which providers cache from its beginning.
-const PROMPT: &str = "instructions input messages system tools contents systemInstruction";
+const PROMPT: &str = "instructions input messages system tools contents systemInstruction system_instruction";
 
 /// What two runs are asked: what differs because of it is no fault of the client.
 pub(super) const QUESTIONS: [&str; 2] = ["Say hello to Ann.", "Say goodbye to Bob."];
@@ -196,7 +196,9 @@ fn leaves(body: &[u8]) -> Vec<(String, String)> {
 /// Returns whether a model reads what stands there: ids and metadata are the client's own.
 fn is_read(pointer: &str) -> bool {
     let is_own = pointer.ends_with("/id") || pointer.contains("metadata");
-    let part = pointer.trim_start_matches("/request").split('/').nth(1);
+    // Code Assist has the request within a wrapper.
+    let within = pointer.strip_prefix("/request/").or_else(|| pointer.strip_prefix('/'));
+    let part = within.and_then(|within| within.split('/').next());
     part.is_some_and(|part| PROMPT.split(' ').any(|known| known == part)) && !is_own
 }
 

@@ -123,9 +123,7 @@ fn unit(program: &str, variables: &[(String, String)]) -> String {
     for (name, value) in variables {
         let _ = writeln!(environment, "Environment={}", quoted(&format!("{name}={value}")));
     }
-    // The variables last: what they hold is filled in nowhere.
-    let text = USER_UNIT.replace("@PROGRAM@", &quoted(program).replace('$', "$$"));
-    let text = text.replace("@ENVIRONMENT@", &environment);
+    let text = filled(USER_UNIT, &quoted(program).replace('$', "$$"), &environment);
     format!("# Written by `leafgate service install`; `leafgate service remove` removes it.\n{text}")
 }
 
@@ -142,8 +140,14 @@ fn plist(program: &str, variables: &[(String, String)]) -> String {
     for (name, value) in variables {
         let _ = write!(environment, "\n\t\t<key>{}</key>\n\t\t<string>{}</string>", xml(name), xml(value));
     }
-    // The variables last: what they hold is filled in nowhere.
-    AGENT.replace("@PROGRAM@", &xml(program)).replace("@ENVIRONMENT@", &environment)
+    filled(AGENT, &xml(program), &environment)
+}
+
+/// Returns a file with the program and its variables in it. Marks within these are none.
+fn filled(file: &str, program: &str, environment: &str) -> String {
+    let (begin, rest) = file.split_once("@PROGRAM@").expect("a file has a place for the program");
+    let (between, end) = rest.split_once("@ENVIRONMENT@").expect("a file has a place for its variables");
+    [begin, program, between, environment, end].concat()
 }
 
 /// Returns a text as XML has it.
@@ -156,7 +160,7 @@ mod tests {
     use super::*;
 
     /// What each format would read as something else.
-    const ODD: (&str, &str) = ("/opt/leaf gate/50%\"$x&<y>", "a \"b\" \\ 7% $HOME & <c>");
+    const ODD: (&str, &str) = ("/opt/leaf gate@ENVIRONMENT@/50%\"$x&<y>", "a \"b\" \\ 7% $HOME & <c>");
 
     fn text(manager: &Manager) -> String {
         let variables = [("LEAFGATE_DATA_DIR", "/data"), ("LEAFGATE_NOTIFY_COMMAND", ODD.1)];
@@ -172,6 +176,7 @@ mod tests {
     #[test]
     fn launchd_reads_an_agent() {
         insta::assert_snapshot!(text(&Manager::launchd(Path::new("/home"))));
+        assert!(AGENT.contains(&format!("<string>{LABEL}</string>")), "it is ended by the name that it has");
     }
 
     #[test]

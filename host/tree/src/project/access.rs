@@ -45,6 +45,7 @@ pub(crate) enum MemberRow {
 /// A table of rows. Each has keys, then a kind, an access and a reason; or in their place what the member is: `in` the name of a table, or
 /// `schema`.
 macro_rules! table {
+    (@row $kind:ident $access:ident "") => { compile_error!("a row without a reason") };
     (@row in $table:ident) => { $crate::project::MemberRow::Object(&$table) };
     (@row schema) => { $crate::project::MemberRow::Schema };
     (@row $kind:ident $access:ident $reason:literal) => {
