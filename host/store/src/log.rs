@@ -278,7 +278,9 @@ pub(crate) fn read_row<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<T
             name,
             match row.get_ref(place)? {
                 ValueRef::Integer(number) => number.into(),
-                ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
+                ValueRef::Text(text) => {
+                    std::str::from_utf8(text).map_err(|_| rusqlite::Error::InvalidQuery)?.into()
+                }
                 ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
             },
         ));

@@ -35,11 +35,7 @@ impl TestCompiler<'_, '_> {
     /// Compiles one test; `None` where something is wrong with it, which has been reported.
     pub(super) fn test(&mut self, number: usize, raw: Spanned<RawTest>) -> Option<RuleTest> {
         let before = self.complaints.diagnostics.errors();
-        let (header, mut raw) = (raw.span(), raw.into_inner());
-        if let Some(headers) = raw.header.as_mut().map(Spanned::get_mut) {
-            let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
-            *headers = std::mem::take(headers).into_iter().map(lower).collect();
-        }
+        let (header, raw) = (raw.span(), raw.into_inner());
         let matter = self.matter(&raw, &header);
         let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
         self.names(&raw);

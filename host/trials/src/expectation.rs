@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use leafgate_diagnostic::{Diagnostics, LoadError, Severity};
+use leafgate_policy::Policy;
 use toml_edit::{DocumentMut, Item, TableLike, TomlError, Value};
 
 use crate::{ChangeKind, RequestChange, RequestFate, RuleTests, TestPlace};
@@ -110,21 +112,20 @@ impl RuleTests {
     /// Returns the files as they are where some tests expect something else.
     ///
     /// # Errors
-    /// A file that is no TOML any more, which nothing here makes of one.
-    pub fn expecting(&self, others: &[(&TestPlace, &Expectation)]) -> Result<Vec<WrittenFile>, TomlError> {
+    /// A file that would not say so: it is read again before it is given out.
+    pub fn expecting(
+        &self,
+        others: &[(&TestPlace, &Expectation)],
+        policy: &Policy,
+    ) -> Result<Vec<WrittenFile>, LoadError> {
         let mut written = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
-            let mut of_file = others.iter().filter(|(test, _)| test.numbers.0 == number).peekable();
-            if of_file.peek().is_none() {
-                continue;
+            let of_file = others.iter().copied().filter(|(test, _)| test.numbers.0 == number);
+            let of_file: Vec<(&TestPlace, &Expectation)> = of_file.collect();
+            if !of_file.is_empty() {
+                let text = self.confirmed(number, rewritten(&file.text, &of_file), &of_file, policy)?;
+                written.push(WrittenFile { path: file.path.clone(), content: text.into_bytes() });
             }
-            let mut document: DocumentMut = file.text.parse()?;
-            for (test, expected) in of_file {
-                if let Some(table) = test_at(&mut document, test.numbers.1) {
-                    put(expected, table)?;
-                }
-            }
-            written.push(WrittenFile { path: file.path.clone(), content: document.to_string().into_bytes() });
         }
         for (_, expected) in others {
             if let Some(ExpectedBytes::File(name, Some(content))) = &expected.bytes {
@@ -133,6 +134,47 @@ impl RuleTests {
         }
         Ok(written)
     }
+
+    /// Reads what is to be written: it must have the same tests, and those that change what was accepted.
+    fn confirmed(
+        &self,
+        number: usize,
+        text: Option<String>,
+        others: &[(&TestPlace, &Expectation)],
+        policy: &Policy,
+    ) -> Result<String, LoadError> {
+        let mut diagnostics = Diagnostics::default();
+        let shown = self.files[number].path.display().to_string();
+        let mut again = RuleTests { folder: self.folder.clone(), files: Vec::new(), tests: Vec::new() };
+        let text = text.unwrap_or_default();
+        again.read_text(&shown, &text, policy, &mut diagnostics);
+        let before = self.tests.iter().filter(|test| test.place.numbers.0 == number);
+        let is_same = before.map(|test| &test.place.name).eq(again.tests.iter().map(|test| &test.place.name));
+        let is_said = others.iter().all(|(place, expected)| {
+            let mut read = again.tests.iter();
+            read.any(|test| test.place.name == place.name && test.expected.edits == expected.edits)
+        });
+        if diagnostics.errors() == 0 && is_same && is_said {
+            return Ok(text);
+        }
+        let hint = "nothing is written: write into it yourself what `leafgate test` shows".to_owned();
+        diagnostics.without_place(Severity::Error, shown, "the file cannot say what was accepted", hint);
+        Err(diagnostics.into_error_of("the tests were not written"))
+    }
+}
+
+/// Returns a file where some tests expect something else; `None` where one of them is not in it.
+fn rewritten(text: &str, others: &[(&TestPlace, &Expectation)]) -> Option<String> {
+    let mut document: DocumentMut = text.parse().ok()?;
+    for (test, expected) in others {
+        put(expected, test_at(&mut document, test.numbers.1)?).ok()?;
+    }
+    let written = document.to_string();
+    // The ends of lines are the file's own.
+    Some(match text.contains("\r\n") {
+        true => written.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => written,
+    })
 }
 
 /// Finds a test of a file by its number, under a header of its own or in a list.
@@ -151,7 +193,9 @@ fn put(expected: &Expectation, test: &mut dyn TableLike) -> Result<(), TomlError
     let mut remarks = String::new();
     for key in KEYS {
         let above = test.key(key).and_then(|key| key.leaf_decor().prefix()?.as_str());
-        remarks.extend(above.filter(|above| above.contains('#')));
+        let tables = test.get(key).and_then(Item::as_array_of_tables).into_iter().flatten();
+        let above_tables = tables.filter_map(|table| table.decor().prefix()?.as_str());
+        remarks.extend(above.into_iter().chain(above_tables).filter(|above| above.contains('#')));
         test.remove(key);
     }
     for (key, value) in &*expected.to_string().parse::<DocumentMut>()? {

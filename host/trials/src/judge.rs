@@ -205,7 +205,7 @@ impl RuleTest {
     fn headers(&self) -> Vec<Outside> {
         let headers = self.raw.header.iter().flat_map(Spanned::get_ref);
         let header = |(name, text): (&String, &String)| Outside {
-            part: Part::Header { name: name.clone() },
+            part: Part::Header { name: name.to_ascii_lowercase() },
             text: text.clone(),
         };
         headers.map(header).collect()

@@ -311,7 +311,9 @@ impl Run {
         // A run's client and team stay the same, and so do the tools of an agent.
         let before = self.frames.iter().find(|frame| frame.agent == agent.name);
         let tools = before.map_or_else(|| agent.tools_among(&self.offered), |frame| frame.tools.clone());
-        let withheld = self.offered.iter().filter(|tool| !tools.contains(tool));
+        // Those that it has stand in the order in which they were offered.
+        let mut had = tools.iter().peekable();
+        let withheld = self.offered.iter().filter(|tool| had.next_if_eq(tool).is_none());
         let withheld: Vec<Arc<str>> = withheld.take(TOLD).cloned().collect();
         self.frames.push(Frame {
             id,

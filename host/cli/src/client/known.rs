@@ -123,7 +123,7 @@ impl KnownClient {
     /// Returns what it asks.
     pub(super) fn providers(&self) -> Vec<Provider> {
         let provider =
-            |name: &String| providers::named(name).expect("clients.toml names providers of the table");
+            |name: &&str| providers::named(name).expect("clients.toml names providers of the table");
         self.providers.iter().map(provider).collect()
     }
 

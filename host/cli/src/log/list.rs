@@ -59,9 +59,10 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         "broken" => ", broken off",
         _ => "",
     };
-    let ruled = request.ruled.as_deref().and_then(AnswerOutcome::from_name);
-    let ruled = ruled.filter(|outcome| *outcome != AnswerOutcome::Passed);
-    let ruled = ruled.map(|outcome| format!(", {}", outcome.label())).unwrap_or_default();
+    let ruled = request.ruled.as_deref().filter(|word| *word != AnswerOutcome::Passed.name());
+    // A later version may write words that this one does not know.
+    let label = |word| AnswerOutcome::from_name(word).map_or(word, AnswerOutcome::label);
+    let ruled = ruled.map(|word| format!(", {}", label(word))).unwrap_or_default();
     format!("{status}{time}{state}{ruled}{tokens}")
 }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use leafgate_policy::Policy;
 use leafgate_review::rows::Row;
 use leafgate_trials::{
     Difference, Expectation, Grade, RuleTest, RuleTests, TestOutcome, TestPlace, WrittenFile,
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &TestArgs, printer: &mut Printer) -> anyhow::Result<Exit
     }
     let failed: Vec<&RanTest<'_>> = ran.iter().filter(|ran| ran.outcome.fails()).collect();
     let left = match args.update {
-        true => failed.len() - update(args, &tests, &failed, printer)?,
+        true => failed.len() - update(args, &tests, &loaded, &failed, printer)?,
         false => failed.len(),
     };
     Ok(if left == 0 { Exit::Done } else { Exit::Unmet })
@@ -158,6 +159,7 @@ fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Resul
 fn update(
     args: &TestArgs,
     tests: &RuleTests,
+    policy: &Policy,
     failed: &[&RanTest<'_>],
     printer: &mut Printer,
 ) -> anyhow::Result<usize> {
@@ -182,7 +184,7 @@ fn update(
         printer
             .error_line("leafgate: nothing is written: nobody can be asked here, and `--yes` was not given");
     }
-    for WrittenFile { path, content } in tests.expecting(&accepted)? {
+    for WrittenFile { path, content } in tests.expecting(&accepted, policy)? {
         // A test that is cut off would guard nothing.
         private::replace(&path, &content).with_context(|| format!("cannot write {}", path.display()))?;
         printer.line(&format!("written: {}", path.display()))?;

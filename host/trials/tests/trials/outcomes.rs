@@ -248,7 +248,7 @@ pub(super) fn update(tried: &Tried) -> String {
         tests.iter().map(|test| (test, test.run(&tried.policy))).collect();
     let failing = outcomes.iter().filter(|(_, outcome)| outcome.fails());
     let snapshots: Vec<_> = failing.map(|(test, outcome)| (&test.place, &outcome.snapshot)).collect();
-    for written in tests.expecting(&snapshots).unwrap() {
+    for written in tests.expecting(&snapshots, &tried.policy).unwrap() {
         std::fs::write(&written.path, &written.content).unwrap();
     }
     std::fs::read_to_string(tried.tests().join("all.toml")).unwrap()
@@ -296,11 +296,16 @@ fn an_update_keeps_remarks_and_reaches_tests_however_they_are_written() {
     let written = update(&tried);
     assert!(written.starts_with("test = [{ name = \"inline\", text = \"how?\""), "{written}");
     assert_eq!(tried.outcomes()[0].grade, Grade::Right);
-    let tests = "[[test]]\nname = \"a\"\n# why\nverdict = \"block\"\ntext = \"how?\"\n[[test.edits]]\nat = \"x\"\ntext = \"y\"\n";
+    let tests = "[[test]]\nname = \"a\"\n# why\nverdict = \"block\"\ntext = \"how?\"\n# since\n[[test.edits]]\nat = \"x\"\ntext = \"y\"\n";
     let tried = Tried::new(RULES, tests);
     let written = update(&tried);
-    assert!(written.starts_with("[[test]]\nname = \"a\"\ntext = \"how?\"\n# why\nverdict = "), "{written}");
+    assert!(
+        written.starts_with("[[test]]\nname = \"a\"\ntext = \"how?\"\n# why\n# since\nverdict = "),
+        "{written}"
+    );
     assert_eq!(tried.outcomes()[0].grade, Grade::Right);
+    let tried = Tried::new(RULES, &tests.replace('\n', "\r\n"));
+    assert_eq!(update(&tried), written.replace('\n', "\r\n"));
 }
 
 #[test]
