@@ -347,6 +347,13 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_meant_by_a_tables_name_and_a_key_by_a_key_of_its_table() {
+        assert!(complaints("[limit]\nbody = 1").contains("did you mean `limits`?"));
+        let said = complaints("[store]\nlisten = 'x'");
+        assert!(said.contains("known here: store.") && !said.contains("limits."), "{said}");
+    }
+
+    #[test]
     fn a_value_that_does_not_parse_is_not_quoted_in_the_message() {
         let said = Layer::of_environment([("LEAFGATE_LIMITS_IDLE", "quoted")].into_iter()).unwrap_err();
         assert!(said.contains("LEAFGATE_LIMITS_IDLE") && !said.contains("quoted"), "{said}");

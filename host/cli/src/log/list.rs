@@ -59,10 +59,12 @@ pub(super) fn outcome(request: &RequestLine) -> String {
         "broken" => ", broken off",
         _ => "",
     };
-    let ruled = request.ruled.as_deref().filter(|word| *word != AnswerOutcome::Passed.name());
-    // A later version may write words that this one does not know.
-    let label = |word| AnswerOutcome::from_name(word).map_or(word, AnswerOutcome::label);
-    let ruled = ruled.map(|word| format!(", {}", label(word))).unwrap_or_default();
+    let ruled = match request.ruled.as_deref().map(|word| (word, AnswerOutcome::from_name(word))) {
+        None | Some((_, Some(AnswerOutcome::Passed))) => String::new(),
+        Some((_, Some(outcome))) => format!(", {}", outcome.label()),
+        // A later version may write words that this one does not know.
+        Some((word, None)) => format!(", {word}"),
+    };
     format!("{status}{time}{state}{ruled}{tokens}")
 }
 
