@@ -227,7 +227,7 @@ mod tests {
             ("echo abcd", minute, "it wrote more than 4 bytes"),
             // What it started goes on without a pipe, and is ended with it.
             ("echo abcd; exec >&-; sleep 600", minute, "it wrote more than 4 bytes"),
-            ("printf '\\377'; exec sleep 600", minute, "its output is no text"),
+            ("printf '\\377abcd'; exec sleep 600", minute, "its output is no text"),
             ("exit 3", minute, "it ended with exit status: 3"),
             // Its output is at its end, and it goes on.
             ("exec >&-; exec sleep 600", Duration::from_millis(200), "it was ended after 0 seconds"),

@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_table_is_meant_by_a_tables_name_and_a_key_by_a_key_of_its_table() {
         assert!(complaints("[limit]\nbody = 1").contains("did you mean `limits`?"));
-        let said = complaints("[store]\nlisten = 'x'");
+        let said = complaints("[store]\nwhatever_is_meant = 'x'");
         assert!(said.contains("known here: store.") && !said.contains("limits."), "{said}");
     }
 
