@@ -144,7 +144,7 @@ impl Plain<'_> {
                 self.sessions_after(ApiCall::of(&Follow { follow: *follow == "on" }))
             }
             ("resume", []) => self.resume(),
-            ("help", []) => self.print(HELP.iter().map(|line| Row::of(line, RowStyle::Plain))),
+            ("help", []) => self.print(HELP.lines().map(|line| Row::of(line, RowStyle::Plain))),
             _ => self.refuse(&usage(word)),
         }
     }
