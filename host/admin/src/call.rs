@@ -1,6 +1,8 @@
 //! The calls of the API, each declared once: its name, method and path, what it takes and what it answers. The server's routes, the
 //! names in metrics, the client and the schema follow from that.
 
+use std::ops::Deref;
+
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,11 +35,16 @@ pub trait AdminCommand: Serialize + DeserializeOwned {
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Value;
 
-struct Declared {
-    name: &'static str,
-    summary: &'static str,
-    method: &'static str,
-    path: &'static str,
+/// What is declared of a call.
+pub struct DeclaredCall {
+    /// Its name in metrics.
+    pub name: &'static str,
+    /// What it does, as a sentence.
+    pub summary: &'static str,
+    /// Its method.
+    pub method: &'static str,
+    /// Its path, with `{id}` for an id.
+    pub path: &'static str,
     body: Option<SchemaOf>,
     answer: SchemaOf,
 }
@@ -52,9 +59,9 @@ macro_rules! calls {
             /// Every call.
             pub const ALL: &[AdminCall] = &[$(AdminCall::$name),+];
 
-            const DECLARED: &[Declared] = &[$(Declared {
+            const DECLARED: &[DeclaredCall] = &[$(DeclaredCall {
                 name: $word,
-                summary: $summary,
+                summary: $summary.trim_ascii(),
                 method: stringify!($method),
                 path: $path,
                 body: calls!(@schema $($body)?),
@@ -163,52 +170,35 @@ calls! {
     Reveal = "reveal", POST "/v1/reveal", takes Reveal, answers Revealed;
 }
 
+impl Deref for AdminCall {
+    type Target = DeclaredCall;
+
+    fn deref(&self) -> &DeclaredCall {
+        &Self::DECLARED[*self as usize]
+    }
+}
+
 impl AdminCall {
-    fn declared(self) -> &'static Declared {
-        &Self::DECLARED[self as usize]
-    }
-
-    /// Returns its name in metrics.
-    pub fn name(self) -> &'static str {
-        self.declared().name
-    }
-
-    /// Returns what it does, as a sentence.
-    pub fn summary(self) -> &'static str {
-        self.declared().summary.trim()
-    }
-
-    /// Returns its method.
-    pub fn method(self) -> &'static str {
-        self.declared().method
-    }
-
-    /// Returns its path, with `{id}` for an id.
-    pub fn path(self) -> &'static str {
-        self.declared().path
-    }
-
     /// Returns its path for an id, which counts where it has one; `None` for an id that could mean another path.
     pub fn path_of(self, id: &str) -> Option<String> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let is_id = !id.is_empty() && id.bytes().all(fits);
-        (is_id || !self.path().contains(ID)).then(|| self.path().replace(ID, id))
+        (is_id || !self.path.contains(ID)).then(|| self.path.replace(ID, id))
     }
 
     /// Returns whether it has a body. No form of a web page can send one of JSON, nor DELETE.
     pub fn takes_body(self) -> bool {
-        self.declared().body.is_some()
+        self.body.is_some()
     }
 
     /// Returns the schema of its body, where it has one, and that of its answer.
     pub(crate) fn schemas(self, generator: &mut SchemaGenerator) -> (Option<Value>, Value) {
-        let Declared { body, answer, .. } = self.declared();
-        (body.map(|body| body(generator)), answer(generator))
+        (self.body.map(|body| body(generator)), (self.answer)(generator))
     }
 
     /// Returns the calls of a path, each with the id in it, which is empty where the path has none.
     pub fn of_path(path: &str) -> impl Iterator<Item = (AdminCall, &str)> {
-        Self::ALL.iter().filter_map(move |&call| Some((call, id_in(call.path(), path)?)))
+        Self::ALL.iter().filter_map(move |&call| Some((call, id_in(call.path, path)?)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A call that failed, and the codes for why.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// A call that failed.
@@ -15,6 +16,24 @@ pub struct ApiError {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+impl ApiError {
+    /// Returns the error of an answer that no gate of this version gives.
+    pub fn unexpected(message: String) -> ApiError {
+        let hint = format!("see whether the gate is of version {} too", env!("CARGO_PKG_VERSION"));
+        ApiError { code: ErrorCode::Unexpected, message, hint: Some(hint) }
+    }
+}
+
+/// Reads what a call was answered with.
+///
+/// # Errors
+/// [`ErrorCode::Unexpected`]. The answer may hold text of a request: the error names the column and quotes nothing.
+pub fn read_answer<A: DeserializeOwned>(json: &[u8]) -> Result<A, ApiError> {
+    serde_json::from_slice(json).map_err(|error| {
+        ApiError::unexpected(format!("the gate's answer is not understood at column {}", error.column()))
+    })
 }
 
 /// Why a call failed, for programs.

@@ -20,6 +20,13 @@ pub struct Except {
     pub until: Option<String>,
 }
 
+impl Except {
+    /// Returns one as a person typed it. Whoever makes the call says who that is.
+    pub fn typed(redaction: usize, reason: &str, until: &str) -> Except {
+        Except { redaction, reason: reason.to_owned(), by: String::new(), until: Some(until.to_owned()) }
+    }
+}
+
 /// An exception that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

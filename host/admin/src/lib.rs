@@ -38,8 +38,8 @@ mod url;
 pub use agents::{
     AgentEvent, AgentEventKind, AgentsView, FrameState, FrameView, RunState, RunView, TeamStatus,
 };
-pub use call::{AdminCall, AdminCommand, AdminView};
-pub use error::{ApiError, ErrorCode};
+pub use call::{AdminCall, AdminCommand, AdminView, DeclaredCall};
+pub use error::{ApiError, ErrorCode, read_answer};
 pub use except::{AddException, Except, Excepted, ExceptedFinding, ExceptionList, ExceptionView};
 pub use mode::{
     ActiveSession, AutoState, Follow, ModeView, Select, SessionList, SessionView, SetMode, SwitchOff,

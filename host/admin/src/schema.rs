@@ -21,7 +21,7 @@ pub fn schema() -> Value {
     let mut calls = Vec::new();
     for call in AdminCall::ALL {
         let (body, answer) = call.schemas(&mut generator);
-        let mut entry = json!({ "method": call.method(), "path": call.path(), "summary": call.summary() });
+        let mut entry = json!({ "method": call.method, "path": call.path, "summary": call.summary });
         body.into_iter().for_each(|body| entry["body"] = body);
         entry["answer"] = answer;
         calls.push(entry);
@@ -49,8 +49,8 @@ pub fn openapi() -> Value {
             _ => content(&spelled["answer"]),
         };
         let mut operation = json!({
-            "operationId": call.name(),
-            "summary": call.summary(),
+            "operationId": call.name,
+            "summary": call.summary,
             "responses": {
                 "200": { "description": "It was done.", "content": answer },
                 "default": { "description": "It was not.", "content": content(&schema["error"]) },
@@ -59,11 +59,11 @@ pub fn openapi() -> Value {
         if let Some(body) = spelled.get("body") {
             operation["requestBody"] = json!({ "required": true, "content": content(body) });
         }
-        if call.path().contains("{id}") {
+        if call.path.contains("{id}") {
             let id = json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } });
             operation["parameters"] = json!([id]);
         }
-        paths[call.path()][call.method().to_ascii_lowercase()] = operation;
+        paths[call.path][call.method.to_ascii_lowercase()] = operation;
     }
     let document = json!({
         "openapi": "3.1.0",

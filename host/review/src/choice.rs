@@ -1,10 +1,13 @@
 //! What an action is about, where a section is chosen and not a leaf: the user's words, the text that is
 //! edited, what leaves it out.
 
-use leafgate_admin::{LeafView, SectionView, TurnView};
+use leafgate_admin::{LeafView, SavedScope, SectionView, TurnView};
 use leafgate_tree::{Access, LeafKind, NodeType, Role, SectionKind, ValueType};
 
 use crate::outline::SectionFacts;
+
+/// The scopes that a person may save edits for. A project's own file is written by nobody here.
+pub(crate) const SCOPES: [SavedScope; 3] = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];
 
 /// Finds what the user said last. Clients put what they know into the user's message too, in tags.
 pub(crate) fn words(turn: &TurnView, entries: &[SectionFacts]) -> Option<usize> {

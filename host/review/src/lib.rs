@@ -1,6 +1,6 @@
 //! The approval prompt: shows a paused turn to a person and does what they decide.
 //!
-//! - [`AdminApi`]: the calls to the gate, in the types of `leafgate-admin`.
+//! - [`AdminApi`]: the calls to the gate, those of `leafgate-admin`.
 //! - [`Model`]: one state machine, no I/O, no clock.
 //! - [`screen`]: pages, a cursor, an editor and questions over it, drawn with ratatui.
 //! - [`plain`]: line by line, for pipes and screen readers.
@@ -20,8 +20,8 @@ pub mod printer;
 pub mod rows;
 pub mod screen;
 
-pub use api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
+pub use api::{AdminApi, ApiAnswer, ApiCall};
 pub use change::describe;
 pub use choice::left_out_by;
-pub use model::{Level, Model, ModelEffect, ModelInput, Notice, PersonAction, ended};
+pub use model::{Level, Model, ModelEffect, ModelInput, Notice, ended};
 pub use outline::{HoldCause, Outline, OutlineRow, SectionFacts, SectionGroup, leaf_authors};

@@ -9,46 +9,26 @@
 use std::time::Duration;
 
 use leafgate_admin::{
-    ApiError, CapturedEdits, Diff, EditableRequest, Event, Excepted, HoldView, ModeView, Payload, SavedList,
-    SessionList, State, Subagents, TurnMode, TurnSummary, TurnView,
+    AdminCall, ApiError, CapturedEdits, Diff, EditableRequest, ErrorCode, Event, Excepted, HoldView,
+    ModeView, Payload, Pending, Resumed, SavedList, SessionList, State, Subagents, TurnMode, TurnSummary,
+    TurnView, read_answer,
 };
 
-use crate::api::{ApiAnswer, ApiCall, TurnCall};
+use crate::api::{ApiAnswer, ApiCall};
 use crate::change;
 use crate::outline::Outline;
 
 /// One input.
 #[derive(Debug)]
 pub enum ModelInput {
-    /// An action of the person.
-    Act(PersonAction),
+    /// A call of the person. One about a turn that names none is about the open one.
+    Act(ApiCall),
     /// The gate's answer to a call.
     Answer(ApiAnswer),
     /// An event of the gate.
     Gate(Event),
     /// This much time has passed.
     Tick(Duration),
-}
-
-/// An action of the person: a call, of the open turn or of none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PersonAction {
-    /// Needs no open turn.
-    Call(ApiCall),
-    /// Is about the open turn.
-    OfTurn(TurnCall),
-}
-
-impl From<ApiCall> for PersonAction {
-    fn from(call: ApiCall) -> Self {
-        PersonAction::Call(call)
-    }
-}
-
-impl From<TurnCall> for PersonAction {
-    fn from(call: TurnCall) -> Self {
-        PersonAction::OfTurn(call)
-    }
 }
 
 /// Something that the front end must do.
@@ -85,7 +65,7 @@ pub struct Notice {
 pub struct Model {
     /// The turns that wait, oldest first.
     pub turns: Vec<TurnSummary>,
-    turn: Option<Box<TurnView>>,
+    turn: Option<TurnView>,
     /// The arrangement of the selected turn.
     pub outline: Outline,
     /// What came of it against what would leave, once somebody wanted to see it.
@@ -93,7 +73,7 @@ pub struct Model {
     /// The body that a resume of it sends, once somebody wanted to see it.
     pub payload: Option<Payload>,
     /// What is known about it beside what it says, once somebody wanted to see it.
-    pub metadata: Option<Box<EditableRequest>>,
+    pub metadata: Option<EditableRequest>,
     /// What agents asked, once somebody wanted to see it.
     pub subagents: Option<Subagents>,
     /// The saved edits, once somebody wanted to see them.
@@ -104,9 +84,11 @@ pub struct Model {
     pub sessions: SessionList,
     /// The last message.
     pub notice: Option<Notice>,
+    /// Whether the last call failed.
+    pub(crate) has_failed: bool,
     /// The turn as the person saw it when a resume was refused as stale. It is compared with the
     /// next answer.
-    stale: Option<Box<TurnView>>,
+    stale: Option<TurnView>,
     /// What the front end has to do.
     todo: Vec<ModelEffect>,
 }
@@ -114,7 +96,7 @@ pub struct Model {
 impl Model {
     /// Returns the selected turn.
     pub fn turn(&self) -> Option<&TurnView> {
-        self.turn.as_deref()
+        self.turn.as_ref()
     }
 
     /// Sets the message.
@@ -125,45 +107,62 @@ impl Model {
     /// Takes one input.
     pub fn update(&mut self, input: ModelInput) -> Vec<ModelEffect> {
         match input {
-            ModelInput::Act(action) => self.act(action),
-            ModelInput::Answer(answer) => self.answered(answer),
+            ModelInput::Act(call) => self.act(call),
+            ModelInput::Answer(answer) => self.answered(&answer),
             ModelInput::Gate(event) => self.on_event(event),
             ModelInput::Tick(passed) => self.pass(passed),
         }
         std::mem::take(&mut self.todo)
     }
 
-    fn ask(&mut self, call: ApiCall) {
-        self.todo.push(ModelEffect::Ask(call));
+    fn ask(&mut self, call: impl Into<ApiCall>) {
+        self.todo.push(ModelEffect::Ask(call.into()));
     }
 
-    fn act(&mut self, action: PersonAction) {
+    fn act(&mut self, call: ApiCall) {
         self.notice = None;
-        match (action, self.turn()) {
-            (PersonAction::Call(call), _) => self.ask(call),
-            (PersonAction::OfTurn(call), Some(turn)) => {
+        match self.turn() {
+            _ if !call.names_no_turn() => self.ask(call),
+            Some(turn) => {
                 let call = call.on(&turn.summary.id);
                 self.ask(call);
             }
-            (PersonAction::OfTurn(_), None) => self.notify(Level::Error, "No turn is open. Open one first."),
+            None => self.notify(Level::Error, "No turn is open. Open one first."),
         }
     }
 
-    fn answered(&mut self, answer: ApiAnswer) {
-        match answer {
-            ApiAnswer::Pending(turns) => self.turns = turns,
-            ApiAnswer::Show(turn) => {
+    fn answered(&mut self, ApiAnswer { call, json }: &ApiAnswer) {
+        let taken = json.as_ref().map_err(ApiError::clone).and_then(|json| self.take(*call, json));
+        self.has_failed = taken.is_err();
+        match taken {
+            Ok(()) => {}
+            Err(error) if *call == AdminCall::Resume && error.code == ErrorCode::Stale => {
+                self.refused_as_stale(&error);
+            }
+            Err(error) => self.notify(Level::Error, sentence(&error)),
+        }
+    }
+
+    /// Takes the JSON that answers a call.
+    fn take(&mut self, call: AdminCall, json: &[u8]) -> Result<(), ApiError> {
+        match call {
+            AdminCall::Pending => self.turns = read_answer::<Pending>(json)?.turns,
+            AdminCall::Turn => {
+                let turn: TurnView = read_answer(json)?;
                 self.tell_what_changed(&turn);
                 self.look_at(turn);
             }
-            ApiAnswer::Diff(diff) => self.diff = Some(diff),
-            ApiAnswer::Payload(payload) => self.payload = Some(payload),
-            ApiAnswer::Metadata(metadata) => self.metadata = Some(metadata),
-            ApiAnswer::Subagents(subagents) => self.subagents = Some(subagents),
-            ApiAnswer::Save(captured) => self.notice = Some(saved(&captured)),
-            ApiAnswer::Except(excepted) => self.notice = Some(told(&excepted)),
-            ApiAnswer::Saved(list) => self.saved = Some(list),
-            ApiAnswer::CaptureNext(list) => {
+            AdminCall::Diff => self.diff = Some(read_answer(json)?),
+            AdminCall::Payload => self.payload = Some(read_answer(json)?),
+            AdminCall::Request => self.metadata = Some(read_answer(json)?),
+            AdminCall::Subagents => self.subagents = Some(read_answer(json)?),
+            AdminCall::Capture => self.notice = Some(saved(&read_answer(json)?)),
+            AdminCall::Except => self.notice = Some(told(&read_answer(json)?)),
+            AdminCall::Saved | AdminCall::RemoveSaved | AdminCall::ClearSaved | AdminCall::SetSaved => {
+                self.saved = Some(read_answer(json)?);
+            }
+            AdminCall::ArmCapture => {
+                let list: SavedList = read_answer(json)?;
                 let scope = list.status.scope.label();
                 self.notify(
                     Level::Done,
@@ -171,24 +170,28 @@ impl Model {
                 );
                 self.saved = Some(list);
             }
-            ApiAnswer::Pin(turn) => self.look_at(turn),
-            ApiAnswer::Mode(mode) => self.mode = Some(mode),
-            ApiAnswer::SetMode(mode) => self.chosen(mode),
-            ApiAnswer::Sessions(sessions) => self.sessions = sessions,
-            ApiAnswer::Edit(turn) => self.edited(turn),
-            ApiAnswer::Cancel(summary) => self.over(summary),
-            ApiAnswer::Resume(resumed) => {
-                self.over(resumed.turn);
-                if let Some(captured) = resumed.captured {
-                    self.captured(&captured);
-                }
+            AdminCall::Pin => self.look_at(read_answer(json)?),
+            AdminCall::Mode => self.mode = Some(read_answer(json)?),
+            AdminCall::SetMode => self.chosen(read_answer(json)?),
+            AdminCall::Sessions | AdminCall::Select | AdminCall::Follow => self.sessions = read_answer(json)?,
+            AdminCall::Edit => self.edited(read_answer(json)?),
+            AdminCall::Cancel => self.over(read_answer(json)?),
+            AdminCall::Resume => {
+                let Resumed { turn, captured } = read_answer(json)?;
+                self.over(turn);
+                captured.iter().for_each(|captured| self.captured(captured));
             }
-            ApiAnswer::Stale(error) => self.refused_as_stale(&error),
-            ApiAnswer::Failed(error) => self.notify(Level::Error, sentence(&error)),
+            // Nobody asks these here.
+            AdminCall::Status | AdminCall::Events | AdminCall::Outline | AdminCall::Preview => {}
+            AdminCall::SwitchOff | AdminCall::Fields | AdminCall::SetFields | AdminCall::Dispose => {}
+            AdminCall::SavedEdit | AdminCall::SavedDiff | AdminCall::Log | AdminCall::Reveal => {}
+            AdminCall::Exceptions | AdminCall::AddException | AdminCall::RemoveException => {}
+            AdminCall::Agents | AdminCall::AgentRun | AdminCall::Release => {}
         }
+        Ok(())
     }
 
-    fn look_at(&mut self, turn: Box<TurnView>) {
+    fn look_at(&mut self, turn: TurnView) {
         let same = self.turn().is_some_and(|before| before.summary.id == turn.summary.id);
         self.outline = match same {
             true => std::mem::take(&mut self.outline).renewed(&turn),
@@ -216,7 +219,7 @@ impl Model {
         self.mode = Some(mode);
     }
 
-    fn edited(&mut self, turn: Box<TurnView>) {
+    fn edited(&mut self, turn: TurnView) {
         let released = turn.edits.iter().any(|edit| edit.kind == "release" && edit.version == turn.version);
         let unchanged = self.turn.as_ref().is_some_and(|before| before.version == turn.version);
         let blocked = turn.summary.holds.iter().find(|hold| hold.blocks).map(blocked);
@@ -284,7 +287,7 @@ impl Model {
     fn refused_as_stale(&mut self, error: &ApiError) {
         self.notify(Level::Error, sentence(error));
         self.stale = self.turn.clone();
-        self.todo.extend(self.turn.iter().map(|turn| ModelEffect::Ask(TurnCall::Show.on(&turn.summary.id))));
+        self.todo.extend(self.turn.iter().map(|turn| ModelEffect::Ask(ApiCall::show(&turn.summary.id))));
     }
 
     fn tell_what_changed(&mut self, now: &TurnView) {
@@ -310,7 +313,7 @@ impl Model {
             }
             Event::Changed { turn } => {
                 if self.turn().is_some_and(|now| now.summary.id == turn.id) {
-                    self.ask(TurnCall::Show.on(&turn.id));
+                    self.ask(ApiCall::show(&turn.id));
                 }
                 self.note(turn);
             }
@@ -324,16 +327,17 @@ impl Model {
                 }
                 self.mode = Some(mode);
                 // What is saved changes what the mode does. Whoever has asked for the list once may be looking at it.
-                self.todo.extend(self.saved.iter().map(|_| ModelEffect::Ask(ApiCall::Saved)));
+                self.todo.extend(self.saved.iter().map(|_| ModelEffect::Ask(AdminCall::Saved.into())));
             }
             // The mode names the active conversation.
             Event::Sessions { .. } => {
-                self.ask(ApiCall::Sessions);
-                self.ask(ApiCall::Mode);
+                self.ask(AdminCall::Sessions);
+                self.ask(AdminCall::Mode);
             }
             // Whoever has asked for the list once may be looking at it.
             Event::Subagent { .. } => {
-                self.todo.extend(self.subagents.iter().map(|_| ModelEffect::Ask(ApiCall::Subagents)));
+                self.todo
+                    .extend(self.subagents.iter().map(|_| ModelEffect::Ask(AdminCall::Subagents.into())));
             }
             // `leafgate agents show` lists these.
             Event::Agent { .. } => {}

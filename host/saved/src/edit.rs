@@ -78,7 +78,6 @@ pub struct SavedEdit {
     /// The display path, for people.
     pub path: String,
     /// The format of the request.
-    #[serde(with = "spelled::format")]
     pub format: Format,
     /// RFC 6901, into the received body.
     pub pointer: String,

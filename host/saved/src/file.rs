@@ -5,7 +5,6 @@
 //! nothing, since texts of requests stand in the file.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,16 +17,28 @@ const VERSION: u32 = 1;
 /// How many edits one file may have. Each is looked for in every request.
 pub const MAX_EDITS: usize = 256;
 
-/// The saved edits of one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The saved edits of one file, as it spells them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SavedFile {
+    /// The version of its form.
+    pub version: u32,
     /// What the key of the guards derives from; `None` for the key of the installation. A file that
     /// is shared has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The folder that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The edits, oldest first.
+    #[serde(default, rename = "edit")]
     pub edits: Vec<SavedEdit>,
+}
+
+impl Default for SavedFile {
+    fn default() -> Self {
+        SavedFile { version: VERSION, key: None, workspace: None, edits: Vec::new() }
+    }
 }
 
 /// Why a file cannot be used. It quotes nothing of the file.
@@ -63,18 +74,6 @@ pub enum SavedFileError {
     },
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawSavedFile {
-    version: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    workspace: Option<String>,
-    #[serde(default, rename = "edit")]
-    edits: Vec<SavedEdit>,
-}
-
 const HEAD: &str = "\
 # Edits that a person saved (`leafgate saved`). Redacted values stand here as tokens or masks.
 # What an edit replaces is kept as a digest: a changed place is reported, never guessed.
@@ -87,7 +86,7 @@ impl SavedFile {
     /// # Errors
     /// Where it is not this form, with the line or the number of the edit.
     pub fn parse(text: &str) -> Result<SavedFile, SavedFileError> {
-        let raw: RawSavedFile = toml::from_str(text).map_err(|error| {
+        let file: SavedFile = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
             // Whatever else the error says may quote the file.
@@ -96,20 +95,20 @@ impl SavedFile {
                 "not what `leafgate saved` writes: a key or value is unknown, missing or misspelled";
             SavedFileError::Malformed { line, what: ours.unwrap_or(unknown) }
         })?;
-        if raw.version != VERSION {
-            return Err(SavedFileError::Version { found: raw.version });
+        if file.version != VERSION {
+            return Err(SavedFileError::Version { found: file.version });
         }
-        if raw.edits.len() > MAX_EDITS {
-            return Err(SavedFileError::TooMany { found: raw.edits.len() });
+        if file.edits.len() > MAX_EDITS {
+            return Err(SavedFileError::TooMany { found: file.edits.len() });
         }
         let mut ids = BTreeSet::new();
-        for (number, edit) in (1..).zip(&raw.edits) {
+        for (number, edit) in (1..).zip(&file.edits) {
             edit.check().map_err(|what| SavedFileError::Edit { number, what })?;
             if !ids.insert(&edit.id) {
                 return Err(SavedFileError::Edit { number, what: "another edit has the same id" });
             }
         }
-        Ok(SavedFile { key: raw.key, workspace: raw.workspace, edits: raw.edits })
+        Ok(file)
     }
 
     /// Spells the file.
@@ -117,16 +116,8 @@ impl SavedFile {
     /// # Panics
     /// Never: what is spelled here is always TOML.
     pub fn spell(&self) -> String {
-        let raw = RawSavedFile {
-            version: VERSION,
-            key: self.key.clone(),
-            workspace: self.workspace.clone(),
-            edits: self.edits.clone(),
-        };
-        let mut text = HEAD.to_owned();
-        let body = toml::to_string_pretty(&raw).expect("strings, numbers and times are always TOML");
-        let _ = write!(text, "{body}");
-        text
+        let body = toml::to_string_pretty(self).expect("strings, numbers and times are always TOML");
+        format!("{HEAD}{body}")
     }
 
     /// Puts edits in. One with the id of another replaces it.

@@ -3,21 +3,8 @@
 /// What is said of words that are none. They quote nothing.
 pub(crate) const NO_ID: &str = "`id` is up to 64 letters, digits, `-` and `_`";
 pub(crate) const NO_GUARD: &str = "`replaces` is 32 hexadecimal digits";
-pub(crate) const NO_FORMAT: &str = "`format` is none that leafgate knows";
-
-/// A format, by its name.
-pub(crate) mod format {
-    use leafgate_tree::Format;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(format: &Format, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(format.name())
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Format, D::Error> {
-        Format::from_name(&String::deserialize(from)?).ok_or_else(|| D::Error::custom(super::NO_FORMAT))
-    }
-}
+/// As `Format` says it.
+pub(crate) const NO_FORMAT: &str = "no such format";
 
 /// A time of day, which TOML spells without quotes.
 pub(crate) mod time {

@@ -309,8 +309,12 @@ fn some() -> Vec<SavedEdit> {
 // S0-72
 #[test]
 fn a_file_is_read_as_it_was_written() {
-    let file =
-        SavedFile { key: Some("k".to_owned()), workspace: Some("/srv/\u{7f}".to_owned()), edits: some() };
+    let file = SavedFile {
+        key: Some("k".to_owned()),
+        workspace: Some("/srv/\u{7f}".to_owned()),
+        edits: some(),
+        ..SavedFile::default()
+    };
     let text = file.spell();
     assert!(text.starts_with("# Edits that a person saved"), "{text}");
     assert_eq!(SavedFile::parse(&text).unwrap(), file);
@@ -327,7 +331,7 @@ fn a_file_that_is_not_exactly_one_is_refused_and_not_quoted() {
         ("action = \"set\"", "action = \"delete\"", "edit 1: `delete` takes neither"),
         ("role = \"user\"", "role = \"user\"\nquoted = 1", "unknown, missing or misspelled"),
         ("leaf = \"text\"\n", "", "`leaf` belongs to `set`"),
-        ("format = \"openai-chat\"", "format = \"quoted\"", "`format` is none"),
+        ("format = \"openai-chat\"", "format = \"quoted\"", "no such format"),
         ("replaces = \"", "replaces = \"quoted", "`replaces` is 32"),
         ("id = \"", "id = \"../", "`id` is up to 64"),
         ("updated-at = ", "updated-at = quoted", "line "),

@@ -6,18 +6,18 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ArmCapture, Cancel, CaptureTurn, ClearSaved, ErrorCode,
-    Except, Follow, Pending, Pins, Resume, RuntimeFile, SavedList, Select, SessionList, SetMode, Status,
-    Subagents, TurnSummary,
+    AdminCall, AdminCommand, AdminView, ApiError, ErrorCode, Pending, RuntimeFile, SavedList, SessionList,
+    Status, Subagents, TurnSummary, read_answer,
 };
-use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
+use leafgate_review::{AdminApi, ApiCall};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::log;
 
-use super::http::{AdminEndpoint, unexpected, waiting_runtime};
+use super::http::{AdminEndpoint, waiting_runtime};
 
 /// Longest time of a call. An edit redacts a body of megabytes, its plugins included.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -64,8 +64,7 @@ impl AdminClient {
 
     /// Has the gate do something.
     pub(crate) fn command<C: AdminCommand>(&self, id: &str, command: &C) -> Result<C::Answer, ApiError> {
-        let body = serde_json::to_vec(command).expect("the words of the admin API always serialise");
-        self.call(C::CALL, id, Some(body.into()))
+        self.call(C::CALL, id, Some(spelled(command).into()))
     }
 
     /// Removes a saved edit.
@@ -96,43 +95,23 @@ impl AdminClient {
         Ok(listed)
     }
 
-    fn on_turn(&self, id: &str, call: TurnCall) -> Result<ApiAnswer, ApiError> {
-        Ok(match call {
-            TurnCall::Show => ApiAnswer::Show(Box::new(self.view(id)?)),
-            TurnCall::Edit(command) => ApiAnswer::Edit(Box::new(self.command(id, &command)?)),
-            TurnCall::Except(ExceptionDraft { redaction, reason, until }) => {
-                let except = Except { redaction, reason, by: caller(), until: Some(until) };
-                ApiAnswer::Except(self.command(id, &except)?)
-            }
-            TurnCall::Diff => ApiAnswer::Diff(self.view(id)?),
-            TurnCall::Resume { digest } => ApiAnswer::Resume(Box::new(self.command(id, &Resume { digest })?)),
-            TurnCall::Cancel => ApiAnswer::Cancel(self.command(id, &Cancel {})?),
-            TurnCall::Payload => ApiAnswer::Payload(self.view(id)?),
-            TurnCall::Metadata => ApiAnswer::Metadata(Box::new(self.view(id)?)),
-            TurnCall::Save { scope } => {
-                let capture = CaptureTurn { scope: Some(scope), ..CaptureTurn::default() };
-                ApiAnswer::Save(self.command(id, &capture)?)
-            }
-            TurnCall::Pin { sections } => ApiAnswer::Pin(Box::new(self.command(id, &Pins { sections })?)),
-        })
-    }
-
     fn call<A: DeserializeOwned>(
         &self,
         call: AdminCall,
         id: &str,
         body: Option<Bytes>,
     ) -> Result<A, ApiError> {
+        read_answer(&self.answer(call, id, body)?)
+    }
+
+    /// Returns the JSON that a call is answered with.
+    fn answer(&self, call: AdminCall, id: &str, body: Option<Bytes>) -> Result<Bytes, ApiError> {
         let path = call.path_of(id).ok_or_else(|| no_id(call))?;
-        let method: Method = call.method().parse().expect("every call has a method of HTTP");
+        let method: Method = call.method.parse().expect("every call has a method of HTTP");
         let exchange = async {
             let answer = self.endpoint.call(method, &path, body).await?;
-            let answer =
-                answer.into_body().collect().await.map_err(|cause| self.endpoint.unreachable(cause))?;
-            // The answer may hold text of a request: the error names the column and quotes nothing.
-            serde_json::from_slice(&answer.to_bytes()).map_err(|error| {
-                unexpected(format!("the gate's answer is not understood at column {}", error.column()))
-            })
+            let answer = answer.into_body().collect().await;
+            answer.map(|answer| answer.to_bytes()).map_err(|cause| self.endpoint.unreachable(cause))
         };
         let in_time = async { timeout(self.patience, exchange).await };
         let late = |_| {
@@ -143,28 +122,27 @@ impl AdminClient {
 }
 
 impl AdminApi for AdminClient {
-    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
-        Ok(match call {
-            ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
-            ApiCall::OnTurn { id, call } => return self.on_turn(&id, call),
-            ApiCall::CaptureNext => ApiAnswer::CaptureNext(self.command("", &ArmCapture {})?),
-            ApiCall::Saved => ApiAnswer::Saved(self.view("")?),
-            ApiCall::RemoveSaved { id } => ApiAnswer::Saved(self.remove_saved(&id)?),
-            ApiCall::ClearSaved => ApiAnswer::Saved(self.command("", &ClearSaved::default())?),
-            ApiCall::SetSaved(set) => ApiAnswer::Saved(self.command("", &set)?),
-            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents()?),
-            ApiCall::Mode => ApiAnswer::Mode(self.view("")?),
-            ApiCall::SetMode { mode } => ApiAnswer::SetMode(self.command("", &SetMode { mode })?),
-            ApiCall::Sessions => ApiAnswer::Sessions(self.view("")?),
-            ApiCall::Select { session } => ApiAnswer::Sessions(self.command(&session, &Select {})?),
-            ApiCall::Follow { follow } => ApiAnswer::Sessions(self.command("", &Follow { follow })?),
+    fn make(&mut self, ApiCall { call, id, body }: &ApiCall) -> Result<Vec<u8>, ApiError> {
+        Ok(match (call, body.clone()) {
+            // The gate knows neither the one turn that is asked for nor the numbers in the log.
+            (AdminCall::Pending, _) => spelled(&Pending { turns: self.pending()? }),
+            (AdminCall::Subagents, _) => spelled(&self.subagents()?),
+            (AdminCall::Except, Some(mut body)) => {
+                body["by"] = caller().into();
+                self.answer(*call, id, Some(spelled(&body).into()))?.into()
+            }
+            (_, body) => self.answer(*call, id, body.map(|body| spelled(&body).into()))?.into(),
         })
     }
 }
 
+fn spelled(words: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(words).expect("the words of the admin API always serialise")
+}
+
 /// Why a call is not made: its id could mean another path, and no gate gives such a one.
 fn no_id(call: AdminCall) -> ApiError {
-    let (of, lists) = match call.path().split('/').nth(2) {
+    let (of, lists) = match call.path.split('/').nth(2) {
         Some("saved") => ("a saved edit", "`leafgate saved list` shows the ids"),
         Some("plugins") => ("a plugin", "`leafgate status` names those in quarantine"),
         Some("sessions") => ("a conversation", "`leafgate sessions list` shows the ids"),

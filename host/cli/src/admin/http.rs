@@ -50,8 +50,9 @@ impl AdminEndpoint {
         }
         let status = response.status();
         let body = response.into_body().collect().await.map_err(|cause| self.unreachable(cause))?;
-        Err(serde_json::from_slice(&body.to_bytes())
-            .unwrap_or_else(|_| unexpected(format!("the gate answered {status} without saying why"))))
+        Err(serde_json::from_slice(&body.to_bytes()).unwrap_or_else(|_| {
+            ApiError::unexpected(format!("the gate answered {status} without saying why"))
+        }))
     }
 
     async fn send(
@@ -76,12 +77,6 @@ impl AdminEndpoint {
             hint: Some("see whether `leafgate run` still runs".to_owned()),
         }
     }
-}
-
-/// Returns the error of an answer that no gate of this version gives.
-pub(super) fn unexpected(message: String) -> ApiError {
-    let hint = format!("see whether the gate is of version {} too", env!("CARGO_PKG_VERSION"));
-    ApiError { code: ErrorCode::Unexpected, message, hint: Some(hint) }
 }
 
 /// Creates a runtime for one thread that waits for one thing at a time.

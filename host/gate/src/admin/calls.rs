@@ -32,10 +32,10 @@ const WRITTEN: Duration = Duration::from_secs(2);
 /// Finds the call that a request makes, and the id in its path.
 fn found<'p>(method: &Method, path: &'p str) -> Result<(AdminCall, &'p str), CallFailure> {
     let mut calls = AdminCall::of_path(path);
-    if let Some(found) = calls.find(|(call, _)| method.as_str() == call.method()) {
+    if let Some(found) = calls.find(|(call, _)| method.as_str() == call.method) {
         return Ok(found);
     }
-    let methods: Vec<_> = AdminCall::of_path(path).map(|(call, _)| call.method()).collect();
+    let methods: Vec<_> = AdminCall::of_path(path).map(|(call, _)| call.method).collect();
     if methods.is_empty() {
         return Err(CallFailure::new(ErrorCode::NotFound, "the admin API has no such path"));
     }
@@ -72,7 +72,7 @@ pub(super) async fn answer(gate: &Shared, parts: &request::Parts, body: &mut Inc
         Bytes::new()
     };
     let answered = carry_out(gate, call, id, parts.uri.query(), &command).await?;
-    gate.counters.metrics.called(call.name());
+    gate.counters.metrics.called(call.name);
     Ok(answered)
 }
 
@@ -299,10 +299,10 @@ mod tests {
     #[test]
     fn every_path_has_one_call_and_one_method() {
         for &call in AdminCall::ALL {
-            let path = call.path().replace("{id}", "7");
-            let id = if path == call.path() { "" } else { "7" };
-            assert_eq!(found(&call.method().parse().unwrap(), &path).unwrap(), (call, id));
-            let right: Vec<_> = AdminCall::of_path(&path).map(|(call, _)| call.method()).collect();
+            let path = call.path.replace("{id}", "7");
+            let id = if path == call.path { "" } else { "7" };
+            assert_eq!(found(&call.method.parse().unwrap(), &path).unwrap(), (call, id));
+            let right: Vec<_> = AdminCall::of_path(&path).map(|(call, _)| call.method).collect();
             let all = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::OPTIONS, Method::HEAD];
             for wrong in all.into_iter().filter(|method| !right.contains(&method.as_str())) {
                 let failure = found(&wrong, &path).unwrap_err();

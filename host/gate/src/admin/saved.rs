@@ -9,7 +9,7 @@ use leafgate_desk::TurnId;
 
 use super::answer::{self, Answered, CallFailure};
 use crate::pending::{Snapshot, Turns};
-use crate::saved::{PREVIEW_LIMITS, SavedSettings};
+use crate::saved::PREVIEW_LIMITS;
 use crate::shared::Shared;
 
 async fn blocking<R: Send + 'static>(
@@ -27,20 +27,26 @@ pub(super) async fn list(gate: &Shared) -> Answered {
 
 pub(super) async fn show(gate: &Shared, id: &str) -> Answered {
     let id = id.to_owned();
-    let named = blocking(gate, move |turns| turns.saved_named(&id)).await?;
-    Ok(answer::json(named.first().ok_or_else(unknown)?))
+    let named = blocking(gate, move |turns| {
+        turns.look_at_saved();
+        turns.saved.named(&id)
+    });
+    Ok(answer::json(named.await?.first().ok_or_else(unknown)?))
 }
 
 pub(super) async fn diff(gate: &Shared, id: &str) -> Answered {
     let id = id.to_owned();
-    let diff = blocking(gate, move |turns| turns.saved_diff(&id)).await?;
-    Ok(answer::json(&diff.ok_or_else(unknown)?))
+    let diff = blocking(gate, move |turns| {
+        turns.look_at_saved();
+        turns.saved.diff(&id)
+    });
+    Ok(answer::json(&diff.await?.ok_or_else(unknown)?))
 }
 
 pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
     let id = id.to_owned();
     let (removed, rest) =
-        blocking(gate, move |turns| (turns.remove_saved(&id), turns.saved_named(&id))).await?;
+        blocking(gate, move |turns| (turns.remove_saved(&id), turns.saved.named(&id))).await?;
     let removed = removed.map_err(unkept)?;
     if rest.iter().any(|edit| edit.scope == SavedScope::Project) {
         let message = "this saved edit stands in the project's own file, which the gate never writes";
@@ -68,15 +74,7 @@ pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
         let message = format!("`previewLimit` is a number from {least} to {most}");
         return Err(CallFailure::new(ErrorCode::Malformed, message));
     }
-    let change = move |turns: &Turns| {
-        let now = turns.saved_settings();
-        turns.set_saved(SavedSettings {
-            scope: command.scope.unwrap_or(now.scope),
-            preview_limit: command.preview_limit.unwrap_or(now.preview_limit),
-            on_drift: command.on_drift.unwrap_or(now.on_drift),
-        })
-    };
-    blocking(gate, change).await?.map_err(unkept)?;
+    blocking(gate, move |turns| turns.set_saved(command)).await?.map_err(unkept)?;
     list(gate).await
 }
 

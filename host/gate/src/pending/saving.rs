@@ -2,15 +2,13 @@
 
 use std::io;
 
-use leafgate_admin::{
-    CapturedEdits, OnDrift, SavedDiff, SavedEditView, SavedList, SavedScope, ShownText, TurnMode,
-};
+use leafgate_admin::{CapturedEdits, OnDrift, SavedList, SavedScope, SetSaved, ShownText, TurnMode};
 use leafgate_desk::{DeskError, TurnId};
 use leafgate_policy::{Evaluation, On};
 use leafgate_saved::{Capture, CaptureStamp, Captured, GuardKey, SavedFile};
 
 use super::{Snapshot, Turns};
-use crate::saved::{Applicable, Saved, SavedSettings, SavedStore, time_of_day};
+use crate::saved::{Applicable, Saved, SavedStore, time_of_day};
 
 /// Bytes of the key of a file that is shared.
 const EXPORT_KEY: usize = 16;
@@ -40,7 +38,7 @@ impl Turns {
     }
 
     /// Looks at what is kept, which other gates may have changed, and tells the desk.
-    pub(super) fn look_at_saved(&self) {
+    pub(crate) fn look_at_saved(&self) {
         let saved = self.saved.refresh();
         self.event(|desk, _| ((), desk.save(saved)));
     }
@@ -118,27 +116,9 @@ impl Turns {
         self.saved.list(outlook.auto, outlook.active.as_deref())
     }
 
-    /// The saved edits of an id.
-    pub(crate) fn saved_named(&self, id: &str) -> Vec<SavedEditView> {
-        self.look_at_saved();
-        self.saved.named(id)
-    }
-
-    /// What a saved edit replaced the last time.
-    pub(crate) fn saved_diff(&self, id: &str) -> Option<SavedDiff> {
-        self.look_at_saved();
-        self.saved.diff(id)
-    }
-
-    /// How edits are saved.
-    pub(crate) fn saved_settings(&self) -> SavedSettings {
-        self.saved.refresh();
-        self.saved.settings()
-    }
-
-    /// Chooses how edits are saved.
-    pub(crate) fn set_saved(&self, settings: SavedSettings) -> io::Result<()> {
-        self.saved.set(settings)?;
+    /// Changes how edits are saved.
+    pub(crate) fn set_saved(&self, change: SetSaved) -> io::Result<()> {
+        self.saved.set(change)?;
         self.tell_saved();
         Ok(())
     }

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use arc_swap::ArcSwap;
-use leafgate_admin::{OnDrift, SavedScope};
+use leafgate_admin::{OnDrift, SavedScope, SetSaved};
 use leafgate_policy::Hold;
 use leafgate_saved::{Fit, GuardKey, SavedEdit, SavedEditOutcome, SavedFile, SavedId, ScopeEdits, apply};
 use leafgate_tree::{Draft, display_mask};
@@ -242,9 +242,16 @@ impl Saved {
         Ok(())
     }
 
-    /// Chooses how edits are saved.
-    pub(crate) fn set(&self, settings: SavedSettings) -> io::Result<()> {
+    /// Changes how edits are saved: what nobody chose stays.
+    pub(crate) fn set(&self, change: SetSaved) -> io::Result<()> {
         let _order = lock(&self.changing);
+        self.refresh();
+        let now = self.settings();
+        let settings = SavedSettings {
+            scope: change.scope.unwrap_or(now.scope),
+            preview_limit: change.preview_limit.unwrap_or(now.preview_limit),
+            on_drift: change.on_drift.unwrap_or(now.on_drift),
+        };
         match self.store.get() {
             Some(store) => store.set(settings)?,
             None => self.files.store(Arc::new(SavedFiles { settings, ..SavedFiles::default() })),

@@ -11,13 +11,14 @@ mod help;
 use std::io::{self, BufRead, Write};
 
 use leafgate_admin::{
-    EditCommand, Event, LeafView, SavedScope, SectionView, SetSaved, ShownText, TurnMode, TurnView,
+    AdminCall, ArmCapture, Cancel, CaptureTurn, ClearSaved, EditCommand, Event, Except, Follow, LeafView,
+    Pins, Resume, SavedScope, SectionView, Select, SetMode, SetSaved, ShownText, TurnMode, TurnView,
 };
 
 use self::help::{HELP, usage};
-use crate::api::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
+use crate::api::{AdminApi, ApiCall};
 use crate::choice;
-use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
+use crate::model::{Level, Model, ModelEffect, ModelInput};
 use crate::outline::{self, Outline, OutlineRow};
 use crate::printer;
 use crate::rows::{self, Row, RowStyle};
@@ -81,7 +82,7 @@ struct Plain<'a> {
 
 impl Plain<'_> {
     fn start(&mut self) -> io::Result<()> {
-        self.act(ApiCall::Pending)?;
+        self.act(AdminCall::Pending)?;
         match self.model.turns.as_slice() {
             [only] => {
                 let id = only.id.clone();
@@ -95,13 +96,13 @@ impl Plain<'_> {
         if let Some(edit) = edit_of(word, rest) {
             return self.change(edit);
         }
-        // What such an action means is its notice.
-        if let Some(action) = action_of(word, rest) {
-            return self.act(action).map(drop);
+        // What such a call means is its notice.
+        if let Some(call) = call_of(word, rest) {
+            return self.act(call).map(drop);
         }
         match (word, rest) {
             ("list", []) => {
-                self.act(ApiCall::Pending)?;
+                self.act(AdminCall::Pending)?;
                 self.list()
             }
             ("show", []) => self.show(None),
@@ -120,9 +121,9 @@ impl Plain<'_> {
             ("restore", [at]) => self.section_command(at, |section| EditCommand::Restore { section }),
             ("pin", sections) => self.pin(sections),
             ("diff", []) => {
-                self.print_after(TurnCall::Diff, |model| model.diff.as_ref().map(rows::diff_rows))
+                self.print_after(AdminCall::Diff, |model| model.diff.as_ref().map(rows::diff_rows))
             }
-            ("payload", []) => self.print_after(TurnCall::Payload, |model| {
+            ("payload", []) => self.print_after(AdminCall::Payload, |model| {
                 model.payload.as_ref().map(|payload| rows::payload_text(payload, printer::BLOCK_BYTES))
             }),
             ("metadata", []) => self.metadata(),
@@ -130,31 +131,31 @@ impl Plain<'_> {
                 Some(rows) => self.print(rows),
                 None => self.refuse(NO_TURN),
             },
-            ("agents", []) => self.print_after(ApiCall::Subagents, |model| {
+            ("agents", []) => self.print_after(AdminCall::Subagents, |model| {
                 model.subagents.as_ref().map(|listed| rows::subagent_rows(listed, usize::MAX))
             }),
             ("saved", rest) => self.saved(rest),
             ("mode", []) => {
-                self.print_after(ApiCall::Mode, |model| Some(vec![rows::mode_row(model.mode.as_ref()?)]))
+                self.print_after(AdminCall::Mode, |model| Some(vec![rows::mode_row(model.mode.as_ref()?)]))
             }
-            ("sessions", []) => self.sessions_after(ApiCall::Sessions),
+            ("sessions", []) => self.sessions_after(AdminCall::Sessions.into()),
             ("select", [number]) => self.select(number),
             ("follow", [follow @ ("on" | "off")]) => {
-                self.sessions_after(ApiCall::Follow { follow: *follow == "on" })
+                self.sessions_after(ApiCall::of(&Follow { follow: *follow == "on" }))
             }
             ("resume", []) => self.resume(),
-            ("help", []) => self.print(HELP.iter().map(|line| Row::of(line, RowStyle::Plain))),
+            ("help", []) => self.print(HELP.lines().map(|line| Row::of(line, RowStyle::Plain))),
             _ => self.refuse(&usage(word)),
         }
     }
 
-    /// Carries an action out, and prints what the model has of it then.
+    /// Makes a call, and prints what the model has of it then.
     fn print_after(
         &mut self,
-        action: impl Into<PersonAction>,
+        call: impl Into<ApiCall>,
         rows: impl FnOnce(&Model) -> Option<Vec<Row>>,
     ) -> io::Result<()> {
-        if self.act(action)?
+        if self.act(call)?
             && let Some(rows) = rows(&self.model)
         {
             self.print(rows)?;
@@ -162,9 +163,9 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Carries an action out and prints the notice. Returns `false` if it failed.
-    fn act(&mut self, action: impl Into<PersonAction>) -> io::Result<bool> {
-        let mut effects = self.model.update(ModelInput::Act(action.into()));
+    /// Makes a call and prints the notice. Returns `false` if it failed.
+    fn act(&mut self, call: impl Into<ApiCall>) -> io::Result<bool> {
+        let mut effects = self.model.update(ModelInput::Act(call.into()));
         while let Some(effect) = effects.pop() {
             if let ModelEffect::Ask(call) = effect {
                 effects.extend(self.model.update(ModelInput::Answer(call.run(self.desk))));
@@ -210,9 +211,9 @@ impl Plain<'_> {
     }
 
     fn show(&mut self, id: Option<&str>) -> io::Result<()> {
-        let action = id.map_or(PersonAction::OfTurn(TurnCall::Show), |id| TurnCall::Show.on(id).into());
+        let show = ApiCall::show(id.unwrap_or_default());
         // How many sections are shown first depends on the mode.
-        if self.act(ApiCall::Mode)? && self.act(action)? { self.print_turn() } else { Ok(()) }
+        if self.act(AdminCall::Mode)? && self.act(show)? { self.print_turn() } else { Ok(()) }
     }
 
     fn print_turn(&mut self) -> io::Result<()> {
@@ -264,7 +265,7 @@ impl Plain<'_> {
             Ok(leaf) => leaf.pointer.clone(),
             Err(error) => return self.refuse(&error),
         };
-        let done = self.act(TurnCall::Edit(EditCommand::Set { pointer, text: ShownText::new(text) }))?;
+        let done = self.act(ApiCall::of(&EditCommand::Set { pointer, text: ShownText::new(text) }))?;
         let section = part.split('.').next().unwrap_or(part);
         if done { self.open(section) } else { Ok(()) }
     }
@@ -277,7 +278,7 @@ impl Plain<'_> {
     fn pin(&mut self, numbers: &[&str]) -> io::Result<()> {
         let key = |number: &&str| self.section(number).map(|(turn, at)| turn.sections[at].key.clone());
         match numbers.iter().map(key).collect() {
-            Ok(sections) => match self.act(TurnCall::Pin { sections })? {
+            Ok(sections) => match self.act(ApiCall::of(&Pins { sections }))? {
                 true => self.print_turn(),
                 false => Ok(()),
             },
@@ -286,10 +287,10 @@ impl Plain<'_> {
     }
 
     fn metadata(&mut self) -> io::Result<()> {
-        if self.model.turn().is_some() && !self.act(TurnCall::Metadata)? {
+        if self.model.turn().is_some() && !self.act(AdminCall::Request)? {
             return Ok(());
         }
-        let rows = rows::metadata_rows(self.model.metadata.as_deref());
+        let rows = rows::metadata_rows(self.model.metadata.as_ref());
         self.print(rows)
     }
 
@@ -302,23 +303,23 @@ impl Plain<'_> {
 
     fn saved(&mut self, order: &[&str]) -> io::Result<()> {
         let call = match *order {
-            [] => Some(ApiCall::Saved),
-            ["clear"] => Some(ApiCall::ClearSaved),
+            [] => Some(AdminCall::Saved.into()),
+            ["clear"] => Some(ApiCall::of(&ClearSaved::default())),
             // The number is one of the list that was printed last.
             ["remove", number] => {
                 let mut edits = self.model.saved.iter().flat_map(|list| &list.edits);
                 match place(number).and_then(|at| edits.nth(at)) {
-                    Some(edit) => Some(ApiCall::RemoveSaved { id: edit.id.clone() }),
+                    Some(edit) => Some(ApiCall::from(AdminCall::RemoveSaved).on(&edit.id)),
                     None => return self.refuse("no saved edit has this number: `saved` lists them"),
                 }
             }
-            ["scope", name] => scope(name)
-                .map(|scope| ApiCall::SetSaved(SetSaved { scope: Some(scope), ..SetSaved::default() })),
+            ["scope", name] => {
+                scope(name).map(|scope| ApiCall::of(&SetSaved { scope: Some(scope), ..SetSaved::default() }))
+            }
             ["sections", number] => {
                 let limit = number.parse().ok().filter(|limit| *limit > 0);
-                limit.map(|limit| {
-                    ApiCall::SetSaved(SetSaved { preview_limit: Some(limit), ..SetSaved::default() })
-                })
+                limit
+                    .map(|limit| ApiCall::of(&SetSaved { preview_limit: Some(limit), ..SetSaved::default() }))
             }
             _ => None,
         };
@@ -332,7 +333,10 @@ impl Plain<'_> {
 
     fn select(&mut self, number: &str) -> io::Result<()> {
         match place(number).and_then(|at| self.model.sessions.sessions.get(at)) {
-            Some(session) => self.sessions_after(ApiCall::Select { session: session.id.clone() }),
+            Some(session) => {
+                let select = ApiCall::of(&Select {}).on(&session.id);
+                self.sessions_after(select)
+            }
             None => self.refuse("no conversation has this number: `sessions` lists them"),
         }
     }
@@ -350,14 +354,14 @@ impl Plain<'_> {
     }
 
     fn change(&mut self, command: EditCommand) -> io::Result<()> {
-        if self.act(TurnCall::Edit(command))? { self.print_turn() } else { Ok(()) }
+        if self.act(ApiCall::of(&command))? { self.print_turn() } else { Ok(()) }
     }
 
     fn resume(&mut self) -> io::Result<()> {
         let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
             return self.refuse(NO_TURN);
         };
-        self.act(TurnCall::Resume { digest: digest.clone() })?;
+        self.act(ApiCall::of(&Resume { digest: digest.clone() }))?;
         // A stale answer was followed by the present turn, which must be shown before it can be
         // resumed.
         match self.model.turn() {
@@ -388,10 +392,8 @@ impl Plain<'_> {
 
     fn leave(&mut self) -> io::Result<()> {
         // Of a gate that has ended nothing waits.
-        let waiting = match ApiCall::Pending.run(self.desk) {
-            ApiAnswer::Pending(turns) => turns.len(),
-            _ => 0,
-        };
+        self.model.update(ModelInput::Answer(ApiCall::from(AdminCall::Pending).run(self.desk)));
+        let waiting = if self.model.has_failed { 0 } else { self.model.turns.len() };
         match farewell(waiting) {
             Some(text) => writeln!(self.output, "{text}"),
             None => Ok(()),
@@ -410,26 +412,26 @@ fn edit_of(word: &str, rest: &[&str]) -> Option<EditCommand> {
     }
 }
 
-/// Returns the action that a line asks for, where nothing is printed of it but its notice.
-fn action_of(word: &str, rest: &[&str]) -> Option<PersonAction> {
+/// Returns the call that a line asks for, where nothing is printed of it but its notice.
+fn call_of(word: &str, rest: &[&str]) -> Option<ApiCall> {
     match (word, rest) {
         ("except", [number, until, why, more @ ..]) => {
             let reason = more.iter().fold((*why).to_owned(), |reason, word| reason + " " + word);
-            let (redaction, until) = (number.parse().ok()?, (*until).to_owned());
-            Some(TurnCall::Except(ExceptionDraft { redaction, reason, until }).into())
+            Some(ApiCall::of(&Except::typed(number.parse().ok()?, &reason, until)))
         }
-        ("save", [name]) => Some(TurnCall::Save { scope: scope(name)? }.into()),
-        ("capture", []) => Some(ApiCall::CaptureNext.into()),
-        ("mode", [name]) => Some(ApiCall::SetMode { mode: TurnMode::from_name(name)? }.into()),
-        ("cancel", []) => Some(TurnCall::Cancel.into()),
+        ("save", [name]) => {
+            Some(ApiCall::of(&CaptureTurn { scope: Some(scope(name)?), ..CaptureTurn::default() }))
+        }
+        ("capture", []) => Some(ApiCall::of(&ArmCapture {})),
+        ("mode", [name]) => Some(ApiCall::of(&SetMode { mode: TurnMode::from_name(name)? })),
+        ("cancel", []) => Some(ApiCall::of(&Cancel {})),
         _ => None,
     }
 }
 
 /// Returns a scope that a person may save edits for.
 fn scope(name: &str) -> Option<SavedScope> {
-    let scopes = [SavedScope::Session, SavedScope::Workspace, SavedScope::Global];
-    scopes.into_iter().find(|scope| scope.name() == name)
+    choice::SCOPES.into_iter().find(|scope| scope.name() == name)
 }
 
 /// Returns the place of what is printed with a number.

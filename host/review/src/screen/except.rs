@@ -3,13 +3,13 @@
 //! The gate is asked first: what stands in the way is told before anything is typed. Two lines are
 //! typed then, one after the other. What was typed stays until the gate has taken it.
 
-use leafgate_admin::{ApiError, ErrorCode};
+use leafgate_admin::{ApiError, ErrorCode, Except};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::keys::{edit_line, is_control, next_redaction};
 use super::release::another;
 use super::{Screen, TextEditor};
-use crate::api::{ExceptionDraft, TurnCall};
+use crate::api::ApiCall;
 use crate::model::Level;
 
 /// What stands in the second line at first: long enough to mend a rule.
@@ -68,8 +68,7 @@ impl Screen {
     fn ask_whether(&mut self, excepting: Excepting) {
         let redaction = excepting.redactions[excepting.at];
         self.excepting = Some(Excepting { is_possible: false, ..excepting });
-        let (reason, until) = (String::new(), UNTIL.to_owned());
-        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
+        self.act(ApiCall::of(&Except::typed(redaction, "", UNTIL)));
     }
 
     /// Takes the answer to that. Returns whether it was one: all that lacks is a reason.
@@ -120,9 +119,8 @@ impl Screen {
             excepting.until = Some(TextEditor::new(UNTIL));
             return;
         };
-        let until = until.text().trim().to_owned();
-        let redaction = excepting.redactions[excepting.at];
-        self.act(TurnCall::Except(ExceptionDraft { redaction, reason, until }));
+        let except = Except::typed(excepting.redactions[excepting.at], &reason, until.text().trim());
+        self.act(ApiCall::of(&except));
     }
 
     /// Returns the question above the line that is typed.

@@ -1,15 +1,20 @@
 //! The effect of each key, by what has the focus: a question, the search line, the editor, or the
 //! page.
 
-use leafgate_admin::{AutoState, EditCommand, LeafView, SavedScope, SectionView, TurnMode, TurnView};
+use std::ops::Range;
+
+use leafgate_admin::{
+    AdminCall, ArmCapture, AutoState, Cancel, CaptureTurn, ClearSaved, EditCommand, Follow, LeafView, Resume,
+    SavedScope, SectionView, Select, SetMode, TurnMode, TurnView,
+};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::editor::CursorStep;
 use super::release::another;
-use super::view::{PageItem, PagePosition, PageView, find_leaf, find_section};
+use super::view::{PageItem, PagePosition, PageView, find_leaf};
 use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
-use crate::api::{ApiCall, TurnCall};
-use crate::choice::{left_out_by, locked, text_in};
+use crate::api::ApiCall;
+use crate::choice::{SCOPES, left_out_by, locked, text_in};
 use crate::model::Level;
 
 /// Why nothing can be done to a turn.
@@ -80,7 +85,8 @@ impl Screen {
             && let Some(scope) = scope_of(letter).filter(|_| key.modifiers.is_empty())
         {
             self.question = None;
-            return self.act(TurnCall::Save { scope });
+            let save = CaptureTurn { scope: Some(scope), ..CaptureTurn::default() };
+            return self.act(ApiCall::of(&save));
         }
         if let Some(ScreenQuestion::Release { redactions, at }) = &mut self.question
             && let Some(step) = next_redaction(key)
@@ -98,13 +104,13 @@ impl Screen {
         };
         self.question = None;
         match (yes, question) {
-            (true, ScreenQuestion::Resume { digest }) => self.act(TurnCall::Resume { digest }),
-            (true, ScreenQuestion::Cancel) => self.act(TurnCall::Cancel),
+            (true, ScreenQuestion::Resume { digest }) => self.act(ApiCall::of(&Resume { digest })),
+            (true, ScreenQuestion::Cancel) => self.act(ApiCall::of(&Cancel {})),
             (true, ScreenQuestion::ClearSaved) => {
-                self.act_saying(ApiCall::ClearSaved, "All of them are removed.");
+                self.act_saying(ApiCall::of(&ClearSaved::default()), "All of them are removed.");
             }
             (true, ScreenQuestion::Release { redactions, at }) => {
-                self.act(TurnCall::Edit(EditCommand::Release { redaction: redactions[at] }));
+                self.edit(&EditCommand::Release { redaction: redactions[at] });
             }
             (true, ScreenQuestion::Discard) => {
                 self.editing = None;
@@ -178,7 +184,7 @@ impl Screen {
         let height = self.body().1 as isize;
         match key.code {
             KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
-            KeyCode::Char('r') if is_control(key) => self.act(TurnCall::Edit(EditCommand::Redo)),
+            KeyCode::Char('r') if is_control(key) => self.edit(&EditCommand::Redo),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
             KeyCode::Up | KeyCode::Char('k') => self.step(-1),
@@ -211,18 +217,18 @@ impl Screen {
             }
             'L' => {
                 self.leave_turn();
-                self.act(ApiCall::Pending);
+                self.act(AdminCall::Pending);
             }
-            'V' => self.ask_for(PageView::Saved, ApiCall::Saved),
-            'A' => self.ask_for(PageView::Agents, ApiCall::Subagents),
-            'S' => self.ask_for(PageView::Sessions, ApiCall::Sessions),
+            'V' => self.ask_for(PageView::Saved, AdminCall::Saved),
+            'A' => self.ask_for(PageView::Agents, AdminCall::Subagents),
+            'S' => self.ask_for(PageView::Sessions, AdminCall::Sessions),
             'e' => self.edit_here(),
             'E' => self.edit_outside(),
             'R' => self.ask_to_release(),
             'a' => self.begin_exception(),
             'd' | 'r' => match self.chosen_to_leave_out() {
-                Some(section) if letter == 'd' => self.act(TurnCall::Edit(EditCommand::Delete { section })),
-                Some(section) => self.act(TurnCall::Edit(EditCommand::Restore { section })),
+                Some(section) if letter == 'd' => self.edit(&EditCommand::Delete { section }),
+                Some(section) => self.edit(&EditCommand::Restore { section }),
                 None => self.refuse("Choose a section first."),
             },
             'i' => match self.chosen_place() {
@@ -230,23 +236,23 @@ impl Screen {
                 None => self.refuse_typing("Choose a message first: yours is put in before it."),
             },
             'p' | 'K' | 'J' => self.pin(letter),
-            'P' => self.act(TurnCall::Payload),
-            'M' if self.model.turn().is_some() => self.act(TurnCall::Metadata),
+            'P' => self.act(AdminCall::Payload),
+            'M' if self.model.turn().is_some() => self.act(AdminCall::Request),
             'M' => self.go_to(PageView::Metadata),
             'v' => self.ask_where_to_save(),
-            'C' => self.act(ApiCall::CaptureNext),
+            'C' => self.act(ApiCall::of(&ArmCapture {})),
             'w' => self.show_why(),
             'm' => self.go_to(PageView::Modes),
             'o' if self.is_capturing() => {
                 let text = "The next turn waits already, and what you edit in it is saved.";
                 self.model.notify(Level::Done, text);
             }
-            'o' => self.act(ApiCall::SetMode { mode: TurnMode::InterceptOnce }),
+            'o' => self.act(ApiCall::of(&SetMode { mode: TurnMode::InterceptOnce })),
             'f' => self.follow(),
-            'u' => self.act(TurnCall::Edit(EditCommand::Undo)),
-            'U' => self.act(TurnCall::Edit(EditCommand::Redo)),
-            'X' => self.act(TurnCall::Edit(EditCommand::Reset)),
-            'D' => self.act(TurnCall::Diff),
+            'u' => self.edit(&EditCommand::Undo),
+            'U' => self.edit(&EditCommand::Redo),
+            'X' => self.edit(&EditCommand::Reset),
+            'D' => self.act(AdminCall::Diff),
             's' => self.ask_to_resume(),
             'c' => self.ask_about_turn(|_| ScreenQuestion::Cancel),
             _ => {}
@@ -260,11 +266,11 @@ impl Screen {
             true => "The newest conversation becomes the active one.",
             false => "The active conversation stays the active one: modes pause turns of it alone.",
         };
-        self.act_saying(ApiCall::Follow { follow }, text);
+        self.act_saying(ApiCall::of(&Follow { follow }), text);
     }
 
     /// Goes to a page, and asks for what it shows.
-    fn ask_for(&mut self, view: PageView, call: ApiCall) {
+    fn ask_for(&mut self, view: PageView, call: AdminCall) {
         self.go_to(view);
         self.act(call);
     }
@@ -322,12 +328,12 @@ impl Screen {
         match (self.selected(), self.model.turn()) {
             (Some(PageItem::Turn(at)), _) => {
                 let id = self.model.turns[at].id.clone();
-                self.act(TurnCall::Show.on(&id));
+                self.act(ApiCall::show(&id));
             }
-            (Some(PageItem::Mode(mode)), _) => self.act(ApiCall::SetMode { mode }),
+            (Some(PageItem::Mode(mode)), _) => self.act(ApiCall::of(&SetMode { mode })),
             (Some(PageItem::Session(at)), _) => {
                 let session = self.model.sessions.sessions[at].id.clone();
-                self.act(ApiCall::Select { session });
+                self.act(ApiCall::of(&Select {}).on(&session));
             }
             (Some(PageItem::Group(at)), _) => {
                 let name = self.model.outline.groups[at].name;
@@ -363,25 +369,24 @@ impl Screen {
         self.model.close();
     }
 
-    /// Returns the leaf that is chosen, with its section.
-    pub(super) fn chosen_leaf(&self) -> Option<(&SectionView, &LeafView)> {
-        match (&self.place().view, self.selected()) {
-            (PageView::Leaf(pointer), _) => find_leaf(&self.model, pointer),
-            (_, Some(PageItem::Leaf(at, leaf))) => {
-                let section = self.model.turn()?.sections.get(at)?;
-                Some((section, section.leaves.get(leaf)?))
+    /// Returns what is chosen: a leaf with the place of its section, or a section with all that is inside it,
+    /// or a call alone.
+    pub(super) fn chosen(&self) -> Option<(Range<usize>, Option<&LeafView>)> {
+        let turn = self.model.turn()?;
+        Some(match (&self.place().view, self.selected()) {
+            (PageView::Leaf(pointer), _) => {
+                let (at, leaf) = find_leaf(turn, pointer)?;
+                (at..at + 1, Some(leaf))
             }
-            _ => None,
-        }
-    }
-
-    /// Returns the sections that are chosen: one with all that is inside it, or a call alone.
-    pub(super) fn chosen_sections(&self) -> Option<std::ops::Range<usize>> {
-        match self.selected()? {
-            PageItem::Section(at) => Some(at..self.model.outline.entry(at).map_or(at + 1, |entry| entry.end)),
-            PageItem::Call(at) => Some(at..at + 1),
-            _ => None,
-        }
+            (_, Some(PageItem::Leaf(at, leaf))) => {
+                (at..at + 1, Some(turn.sections.get(at)?.leaves.get(leaf)?))
+            }
+            (_, Some(PageItem::Section(at))) => {
+                (at..self.model.outline.entry(at).map_or(at + 1, |entry| entry.end), None)
+            }
+            (_, Some(PageItem::Call(at))) => (at..at + 1, None),
+            _ => return None,
+        })
     }
 
     /// Returns the text that an edit of what is chosen is about, with its section.
@@ -390,13 +395,15 @@ impl Screen {
     /// Says why nothing can be edited there.
     pub(super) fn chosen_text(&self) -> Result<(&SectionView, &LeafView), &'static str> {
         let turn = self.model.turn().ok_or(NO_TURN)?;
-        match (self.chosen_sections(), self.chosen_leaf()) {
-            (Some(sections), _) => text_in(turn, sections),
-            (None, Some(found)) => locked(found.1).map_or(Ok(found), Err),
-            (None, None) if matches!(self.selected(), Some(PageItem::Group(_))) => {
+        match self.chosen() {
+            Some((section, Some(leaf))) => {
+                locked(leaf).map_or(Ok((&turn.sections[section.start], leaf)), Err)
+            }
+            Some((sections, None)) => text_in(turn, sections),
+            None if matches!(self.selected(), Some(PageItem::Group(_))) => {
                 Err("Enter unfolds it: choose a section in it.")
             }
-            (None, None) => Err("Choose a section first: Esc goes back."),
+            None => Err("Choose a section first: Esc goes back."),
         }
     }
 
@@ -412,10 +419,7 @@ impl Screen {
 
     /// Returns the place of the selected section, or of the one that the leaf belongs to.
     pub(super) fn chosen_place(&self) -> Option<usize> {
-        match self.chosen_leaf() {
-            Some((section, _)) => find_section(self.model.turn()?, &section.key),
-            None => self.chosen_sections().map(|sections| sections.start),
-        }
+        self.chosen().map(|(sections, _)| sections.start)
     }
 
     /// Goes to the next row with the searched text, `skip` rows on, round the end. On the page of a
@@ -496,12 +500,7 @@ pub(super) fn next_redaction(key: KeyEvent) -> Option<isize> {
 
 /// Returns for which later turns a letter has edits saved.
 fn scope_of(letter: char) -> Option<SavedScope> {
-    match letter {
-        's' => Some(SavedScope::Session),
-        'w' => Some(SavedScope::Workspace),
-        'g' => Some(SavedScope::Global),
-        _ => None,
-    }
+    SCOPES.into_iter().find(|scope| scope.name().starts_with(letter))
 }
 
 pub(super) fn is_control(key: KeyEvent) -> bool {

@@ -29,13 +29,13 @@ pub use view::{PagePosition, PageView};
 use std::io;
 use std::time::Duration;
 
-use leafgate_admin::{ApiError, EditCommand, Event, ShownText, TurnClass, TurnView};
+use leafgate_admin::{AdminCall, ApiError, EditCommand, Event, ShownText, TurnClass, TurnView};
 use ratatui::crossterm::event::KeyEvent;
 
 use self::except::Excepting;
 use self::view::PageItem;
-use crate::api::{ApiAnswer, ApiCall, TurnCall};
-use crate::model::{Level, Model, ModelEffect, ModelInput, PersonAction};
+use crate::api::{ApiAnswer, ApiCall};
+use crate::model::{Level, Model, ModelEffect, ModelInput};
 use crate::rows;
 
 /// Smallest terminal on which the screen can be used.
@@ -180,8 +180,8 @@ impl Screen {
             size: (columns, rows),
             todo: Vec::new(),
         };
-        let first = [ApiCall::Mode, ApiCall::Sessions, ApiCall::Pending];
-        (screen, first.map(|call| ScreenEffect::Model(ModelEffect::Ask(call))).into())
+        let first = [AdminCall::Mode, AdminCall::Sessions, AdminCall::Pending];
+        (screen, first.map(|call| ScreenEffect::Model(ModelEffect::Ask(call.into()))).into())
     }
 
     /// Returns how many turns wait, as far as is known: none of a gate that has ended.
@@ -209,8 +209,12 @@ impl Screen {
         std::mem::take(&mut self.todo)
     }
 
-    fn act(&mut self, action: impl Into<PersonAction>) {
-        self.input(ModelInput::Act(action.into()));
+    fn act(&mut self, call: impl Into<ApiCall>) {
+        self.input(ModelInput::Act(call.into()));
+    }
+
+    fn edit(&mut self, command: &EditCommand) {
+        self.act(ApiCall::of(command));
     }
 
     fn input(&mut self, input: ModelInput) {
@@ -219,7 +223,7 @@ impl Screen {
 
     /// Opens a turn that the person did not choose.
     fn ask_for_turn(&mut self, id: &str) {
-        self.todo.push(ScreenEffect::Model(ModelEffect::Ask(TurnCall::Show.on(id))));
+        self.todo.push(ScreenEffect::Model(ModelEffect::Ask(ApiCall::show(id))));
     }
 
     /// Says why something is not done.
@@ -264,44 +268,47 @@ impl Screen {
         let view = self.place().view.clone();
         let chosen = self.chosen_section().filter(|_| view == PageView::Turn);
         let was_open = self.model.turn().map(|turn| turn.summary.id.clone());
-        if let ApiAnswer::Failed(error) = &answer
+        if let Err(error) = &answer.json
             && self.is_exceptable(error)
         {
             return;
         }
-        match answer {
-            ApiAnswer::Edit(_) => self.editing = None,
-            ApiAnswer::Except(_) => self.excepting = None,
-            _ => {}
-        }
-        let opened = matches!(answer, ApiAnswer::Show(_));
-        let failed = matches!(answer, ApiAnswer::Failed(_));
-        let only_one = matches!(&answer, ApiAnswer::Pending(turns) if turns.len() == 1);
-        let to_show = match answer {
-            ApiAnswer::Diff(_) => Some(PageView::Diff),
-            ApiAnswer::Payload(_) => Some(PageView::Payload),
-            ApiAnswer::Metadata(_) => Some(PageView::Metadata),
-            _ => None,
-        };
+        let call = answer.call;
         self.input(ModelInput::Answer(answer));
-        let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
-        if opened && (is_other || self.place().view == PageView::List) {
-            self.go_to_turn();
-        }
-        if only_one && self.places.len() == 1 {
-            let id = self.model.turns[0].id.clone();
-            self.ask_for_turn(&id);
+        if !self.model.has_failed {
+            let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
+            self.show_answer(call, is_other, &view);
         }
         if let Some(key) = chosen {
             self.stay_with(&key);
         }
-        if let Some(page) = to_show.filter(|page| *page != view) {
-            self.places.push(PagePosition::new(page));
-        }
         self.withdraw_question(before.as_deref());
         // What has failed would be asked for again, and fail again, without end.
-        if !failed {
+        if !self.model.has_failed {
             self.follow_changes(&view);
+        }
+    }
+
+    /// Goes on with what a call was answered with. `is_other`: another turn is open now.
+    fn show_answer(&mut self, call: AdminCall, is_other: bool, view: &PageView) {
+        let page = match call {
+            AdminCall::Edit => return self.editing = None,
+            AdminCall::Except => return self.excepting = None,
+            AdminCall::Turn if is_other || self.place().view == PageView::List => return self.go_to_turn(),
+            AdminCall::Pending => {
+                if let ([only], [_]) = (self.model.turns.as_slice(), self.places.as_slice()) {
+                    let id = only.id.clone();
+                    self.ask_for_turn(&id);
+                }
+                return;
+            }
+            AdminCall::Diff => PageView::Diff,
+            AdminCall::Payload => PageView::Payload,
+            AdminCall::Request => PageView::Metadata,
+            _ => return,
+        };
+        if page != *view {
+            self.places.push(PagePosition::new(page));
         }
     }
 
@@ -309,9 +316,9 @@ impl Screen {
     /// not ask.
     fn follow_changes(&mut self, view: &PageView) {
         let call = match view {
-            PageView::Diff if self.model.diff.is_none() => TurnCall::Diff,
-            PageView::Payload if self.model.payload.is_none() => TurnCall::Payload,
-            PageView::Metadata if self.model.metadata.is_none() => TurnCall::Metadata,
+            PageView::Diff if self.model.diff.is_none() => AdminCall::Diff,
+            PageView::Payload if self.model.payload.is_none() => AdminCall::Payload,
+            PageView::Metadata if self.model.metadata.is_none() => AdminCall::Request,
             _ => return,
         };
         if self.model.turn().is_some() {
@@ -383,10 +390,10 @@ impl Screen {
             return self.refuse("The turn of this text is over. Copy what you need; Esc leaves the editor.");
         }
         let text = ShownText::new(editing.editor.text());
-        self.act(TurnCall::Edit(match editing.target.clone() {
+        self.edit(&match editing.target.clone() {
             TypingTarget::Leaf { pointer } => EditCommand::Set { pointer, text },
             TypingTarget::Before { section } => EditCommand::Insert { before: section, text },
-        }));
+        });
     }
 
     /// Begins to type a message that is put in before the one that a section belongs to.

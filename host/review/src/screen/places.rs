@@ -1,9 +1,11 @@
 //! Ways through a turn that are not in the order of its request: from cause to cause, and with
 //! pinned sections first.
 
+use leafgate_admin::Pins;
+
 use super::Screen;
 use super::view::{PageItem, PagePosition, PageView};
-use crate::api::TurnCall;
+use crate::api::ApiCall;
 use crate::model::Level;
 
 impl Screen {
@@ -27,7 +29,7 @@ impl Screen {
             (_, Some(_)) => return,
             (_, None) => return self.refuse("Only pinned sections are moved: p pins this one."),
         }
-        self.act(TurnCall::Pin { sections: pinned });
+        self.act(ApiCall::of(&Pins { sections: pinned }));
     }
 
     /// Goes to the next place because of which the turn waits, round the end.

@@ -12,12 +12,14 @@ const SHOWN: usize = 40;
 impl Screen {
     /// Returns the leaves of what is chosen: one, or those of a section with all that is inside it.
     fn chosen_leaves(&self) -> Vec<&LeafView> {
-        if let Some((_, leaf)) = self.chosen_leaf() {
-            return vec![leaf];
+        match (self.model.turn(), self.chosen()) {
+            (_, Some((_, Some(leaf)))) => vec![leaf],
+            (Some(turn), Some((sections, None))) => {
+                let sections = turn.sections.get(sections).unwrap_or_default();
+                sections.iter().flat_map(|section| &section.leaves).collect()
+            }
+            _ => Vec::new(),
         }
-        let sections = self.model.turn().zip(self.chosen_sections());
-        let sections = sections.and_then(|(turn, chosen)| turn.sections.get(chosen)).unwrap_or_default();
-        sections.iter().flat_map(|section| &section.leaves).collect()
     }
 
     /// Returns the redactions in what is chosen.

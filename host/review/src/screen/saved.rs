@@ -1,6 +1,6 @@
 //! The page of saved edits: they are removed, scoped and bounded where one edits.
 
-use leafgate_admin::{SavedScope, SavedStatus, SetSaved};
+use leafgate_admin::{AdminCall, SavedScope, SavedStatus, SetSaved};
 
 use super::view::PageItem;
 use super::{Screen, ScreenQuestion};
@@ -18,21 +18,20 @@ impl Screen {
         match (letter, self.selected()) {
             ('d', Some(PageItem::Saved(at))) => {
                 let id = list.edits[at].id.clone();
-                self.act_saying(ApiCall::RemoveSaved { id }, "It is removed: later turns come without it.");
+                let remove = ApiCall::from(AdminCall::RemoveSaved).on(&id);
+                self.act_saying(remove, "It is removed: later turns come without it.");
             }
             ('d', _) => self.refuse("No edits are saved."),
             ('X', _) if list.edits.is_empty() => self.refuse("No edits are saved."),
             ('X', _) => self.question = Some(ScreenQuestion::ClearSaved),
             ('t', _) => {
-                self.act(ApiCall::SetSaved(SetSaved { scope: Some(next(scope)), ..SetSaved::default() }));
+                self.act(ApiCall::of(&SetSaved { scope: Some(next(scope)), ..SetSaved::default() }));
             }
             (letter, _) => {
                 let wanted = preview_limit.saturating_add_signed(if letter == '+' { 1 } else { -1 });
                 match SECTIONS.contains(&wanted) {
-                    true => self.act(ApiCall::SetSaved(SetSaved {
-                        preview_limit: Some(wanted),
-                        ..SetSaved::default()
-                    })),
+                    true => self
+                        .act(ApiCall::of(&SetSaved { preview_limit: Some(wanted), ..SetSaved::default() })),
                     false => self.refuse("A capture shows 1 to 10 sections first."),
                 }
             }

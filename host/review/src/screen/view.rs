@@ -122,7 +122,8 @@ impl PageView {
     pub(super) fn text(&self, model: &Model, cells: usize) -> Option<Vec<Row>> {
         let rows = match self {
             PageView::Leaf(pointer) => {
-                find_leaf(model, pointer).map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
+                let leaf = model.turn().and_then(|turn| find_leaf(turn, pointer));
+                leaf.map_or_else(Vec::new, |(_, leaf)| rows::leaf_text(leaf, LEAF_BYTES))
             }
             PageView::Call(key) => {
                 let section = model.turn().and_then(|turn| turn.sections.get(find_section(turn, key)?));
@@ -136,7 +137,7 @@ impl PageView {
             }
             // What is known of a turn that has just changed is on its way.
             PageView::Metadata if model.turn().is_some() && model.metadata.is_none() => Vec::new(),
-            PageView::Metadata => rows::metadata_rows(model.metadata.as_deref()),
+            PageView::Metadata => rows::metadata_rows(model.metadata.as_ref()),
             PageView::Agents => model
                 .subagents
                 .as_ref()
@@ -160,7 +161,7 @@ impl PageView {
             (PageView::Section(key) | PageView::Call(key), Some(turn)) => find_section(turn, key)
                 .and_then(|at| Some(vec![rows::section_head(&turn.sections[at], model.outline.entry(at)?)]))
                 .unwrap_or_default(),
-            (PageView::Leaf(pointer), Some(turn)) => leaf_head(model, turn, pointer),
+            (PageView::Leaf(pointer), Some(turn)) => leaf_head(turn, pointer),
             (PageView::Diff, _) => {
                 vec![Row::of("Diff: what came (-) against what would leave (+)", RowStyle::Strong)]
             }
@@ -216,10 +217,10 @@ fn payload_head(model: &Model) -> Row {
     }
 }
 
-fn leaf_head(model: &Model, turn: &TurnView, pointer: &str) -> Vec<Row> {
-    let Some((section, leaf)) = find_leaf(model, pointer) else { return Vec::new() };
+fn leaf_head(turn: &TurnView, pointer: &str) -> Vec<Row> {
+    let Some((section, leaf)) = find_leaf(turn, pointer) else { return Vec::new() };
     let authors = outline::leaf_authors(turn, leaf);
-    let row = Row::of(&title(section, leaf), RowStyle::Strong);
+    let row = Row::of(&title(&turn.sections[section], leaf), RowStyle::Strong);
     let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), RowStyle::Dim);
     vec![match authors.as_slice() {
         [] => row,
@@ -252,9 +253,10 @@ pub(super) fn find_section(turn: &TurnView, key: &str) -> Option<usize> {
     turn.sections.iter().position(|section| section.key == key)
 }
 
-pub(super) fn find_leaf<'m>(model: &'m Model, pointer: &str) -> Option<(&'m SectionView, &'m LeafView)> {
-    let mut sections = model.turn()?.sections.iter();
-    sections.find_map(|section| Some((section, section.leaves.iter().find(|leaf| leaf.pointer == pointer)?)))
+/// Finds a leaf by its pointer, with the place of its section.
+pub(super) fn find_leaf<'t>(turn: &'t TurnView, pointer: &str) -> Option<(usize, &'t LeafView)> {
+    let mut sections = turn.sections.iter().enumerate();
+    sections.find_map(|(at, section)| Some((at, section.leaves.iter().find(|leaf| leaf.pointer == pointer)?)))
 }
 
 impl PageItem {

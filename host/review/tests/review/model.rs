@@ -1,12 +1,13 @@
 //! The state machine, where a front end would only be in the way.
 
 use leafgate_admin::{
-    EditCommand, Event, MetadataField, PolicyStatus, Resumed, ShownText, State, TokenUse, TurnSummary,
-    TurnView,
+    AdminCall, Cancel, EditCommand, Event, MetadataField, PolicyStatus, Resume, Resumed, ShownText, State,
+    TokenUse, TurnSummary, TurnView,
 };
 use leafgate_review::{
-    ApiAnswer, Level, Model, ModelEffect, ModelInput, Outline, TurnCall, describe, left_out_by, rows,
+    ApiAnswer, ApiCall, Level, Model, ModelEffect, ModelInput, Outline, describe, left_out_by, rows,
 };
+use serde::Serialize;
 
 use crate::support::{AGENT, FakeDesk};
 
@@ -14,28 +15,29 @@ fn turn() -> TurnView {
     FakeDesk::with(&[AGENT]).turn("t1").unwrap()
 }
 
-fn open(turn: TurnView) -> Model {
+fn answer(call: AdminCall, json: &impl Serialize) -> ModelInput {
+    ModelInput::Answer(ApiAnswer { call, json: Ok(serde_json::to_vec(json).unwrap()) })
+}
+
+fn open(turn: &TurnView) -> Model {
     let mut model = Model::default();
-    model.update(ModelInput::Answer(ApiAnswer::Show(Box::new(turn))));
+    model.update(answer(AdminCall::Turn, turn));
     model
 }
 
 #[test]
 fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
-    let mut model = open(turn());
-    let resume = TurnCall::Resume { digest: "shown".to_owned() };
-    let effects = model.update(ModelInput::Act(resume.clone().into()));
+    let mut model = open(&turn());
+    let resume = ApiCall::of(&Resume { digest: "shown".to_owned() });
+    let effects = model.update(ModelInput::Act(resume.clone()));
     assert_eq!(effects, [ModelEffect::Ask(resume.on("t1"))]);
 }
 
 #[test]
 fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
-    let mut model = open(turn());
+    let mut model = open(&turn());
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
-    model.update(ModelInput::Answer(ApiAnswer::Resume(Box::new(Resumed {
-        turn: gone.clone(),
-        captured: None,
-    }))));
+    model.update(answer(AdminCall::Resume, &Resumed { turn: gone.clone(), captured: None }));
     assert!(model.turn().is_none() && model.turns.is_empty());
     model.notice = None;
     model.update(ModelInput::Gate(Event::Resolved { turn: gone }));
@@ -44,7 +46,7 @@ fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
 
 #[test]
 fn a_turn_that_ends_elsewhere_is_closed_and_said() {
-    let mut model = open(turn());
+    let mut model = open(&turn());
     model.update(ModelInput::Gate(Event::Resolved {
         turn: TurnSummary { state: State::TimedOut, ..turn().summary },
     }));
@@ -54,11 +56,11 @@ fn a_turn_that_ends_elsewhere_is_closed_and_said() {
 
 #[test]
 fn an_edit_that_brings_a_block_about_is_a_warning() {
-    let mut model = open(turn());
+    let mut model = open(&turn());
     let mut edited = turn();
     edited.version += 1;
     edited.summary.holds[0].blocks = true;
-    model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
+    model.update(answer(AdminCall::Edit, &edited));
     let notice = model.notice.as_ref().unwrap();
     assert_eq!(notice.level, Level::Warning);
     assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
@@ -66,10 +68,10 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
 
 #[test]
 fn an_edit_that_the_api_would_refuse_is_a_warning() {
-    let mut model = open(turn());
+    let mut model = open(&turn());
     let edited =
         TurnView { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
-    model.update(ModelInput::Answer(ApiAnswer::Edit(Box::new(edited))));
+    model.update(answer(AdminCall::Edit, &edited));
     assert!(
         model
             .notice
@@ -83,7 +85,7 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
 #[test]
 fn nothing_can_be_done_to_no_turn() {
     let mut model = Model::default();
-    assert_eq!(model.update(ModelInput::Act(TurnCall::Cancel.into())), []);
+    assert_eq!(model.update(ModelInput::Act(ApiCall::of(&Cancel {}))), []);
     assert_eq!(model.notice.as_ref().unwrap().level, Level::Error);
 }
 
@@ -130,7 +132,7 @@ fn a_section_whose_parent_is_missing_stands_at_the_edge() {
 fn a_turn_shows_its_tokens() {
     let mut turn = turn();
     let shown = |turn: &TurnView| {
-        let model = open(turn.clone());
+        let model = open(turn);
         let rows = rows::header_rows(turn).into_iter();
         let entry = model.outline.entry(0).unwrap();
         let rows = rows.chain([rows::section_row(&turn.sections[0], entry, &[])]);

@@ -105,7 +105,13 @@ fn saved_edits_are_removed_scoped_and_bounded_line_by_line() {
         ("1a2b", 2),
         "{shown}"
     );
-    assert_eq!(shown.matches("`saved` needs nothing, `remove N`").count(), 3, "{shown}");
+    assert_eq!(
+        shown
+            .matches("`saved` is typed otherwise. `saved`: the saved edits, numbered; saved remove N")
+            .count(),
+        3,
+        "{shown}"
+    );
 }
 
 #[test]
@@ -148,8 +154,16 @@ fn what_is_chosen_by_a_word_is_chosen_by_a_known_one() {
     );
     assert_eq!((desk.mode, desk.sessions.follow), (TurnMode::InterceptOnce, false));
     assert_eq!(shown.matches("error: ").count(), 4, "{shown}");
-    assert!(shown.contains("error: `mode` needs one of off, interceptOnce"), "{shown}");
-    assert!(shown.contains("error: `save` needs one of session, workspace, global"), "{shown}");
+    assert!(
+        shown.contains(
+            "error: `mode` is typed otherwise. `mode [MODE]`: which turns wait although no rule asks: off"
+        ),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("error: `save` is typed otherwise. `save SCOPE`: save your edits for later turns"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -183,7 +197,9 @@ fn a_redaction_is_excepted_by_its_number_with_an_end_and_a_reason() {
     let shown = transcript(&mut desk, "except 0 2w our own address\nexcept 0 2w\nexcept x 2w why\n");
     assert!(shown.contains("rule contacts lets this EMAIL pass until 2w"), "{shown}");
     assert_eq!(
-        shown.matches("`except` needs the number of a redaction, a time and why").count(),
+        shown
+            .matches("`except` is typed otherwise. `except N T WHY`: let the value of redaction N leave")
+            .count(),
         2,
         "{shown}"
     );
@@ -202,7 +218,7 @@ fn a_redaction_is_released_by_its_number_where_its_rule_lets_a_person() {
         "error: rule secrets keeps this value from leaving",
         "warning: Released: the value leaves with this request.",
         &format!("‹EMAIL released: {CONTACT}›"),
-        "error: `release` needs the number of a redaction",
+        "error: `release` is typed otherwise. `release N`: take redaction N back",
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use leafgate_admin::ApiError;
 use leafgate_review::screen::{EventSource, OutsideEditor, Screen, ScreenEvent, Surface, Theme, draw, run};
-use leafgate_review::{AdminApi, ApiAnswer, ApiCall};
+use leafgate_review::{AdminApi, ApiCall};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -29,7 +29,7 @@ pub(crate) enum Step {
 pub(crate) struct Shared(pub(crate) Rc<RefCell<FakeDesk>>);
 
 impl AdminApi for Shared {
-    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
+    fn make(&mut self, call: &ApiCall) -> Result<Vec<u8>, ApiError> {
         self.0.borrow_mut().make(call)
     }
 }

@@ -5,18 +5,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use leafgate_admin::{
-    ApiError, AutoState, CapturedEdits, Diff, EditCommand, EditView, EditableRequest, ErrorCode, Excepted,
-    HoldPlace, HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit, MetadataField, ModeView, NoteView,
-    OnDrift, OnTimeout, Payload, RawJson, RedactedSpan, RequestMetadata, Resumed, SavedEditView, SavedList,
-    SavedScope, SavedStatus, SectionView, SessionList, SessionView, ShownText, State, SubagentSection,
-    SubagentVerdict, SubagentView, Subagents, TokenUse, ToolInvocation, TurnClass, TurnMode, TurnSummary,
-    TurnView,
+    AdminCall, ApiError, AutoState, CaptureTurn, CapturedEdits, Diff, EditCommand, EditView, EditableRequest,
+    ErrorCode, Except, Excepted, Follow, HoldPlace, HoldState, HoldView, LeafDiff, LeafView, LeftOutEdit,
+    MetadataField, ModeView, NoteView, OnDrift, OnTimeout, Payload, Pending, Pins, RawJson, RedactedSpan,
+    RequestMetadata, Resume, Resumed, SavedEditView, SavedList, SavedScope, SavedStatus, SectionView,
+    SessionList, SessionView, SetMode, SetSaved, ShownText, State, SubagentSection, SubagentVerdict,
+    SubagentView, Subagents, TokenUse, ToolInvocation, TurnClass, TurnMode, TurnSummary, TurnView,
 };
-use leafgate_review::{AdminApi, ApiAnswer, ApiCall, ExceptionDraft, TurnCall};
+use leafgate_review::{AdminApi, ApiCall};
 use leafgate_tree::{
     Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
     Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
 };
+use serde::Serialize;
 
 /// The secret of this gate, and the token that it puts in its place.
 pub(crate) const SECRET: &str = "hunter2";
@@ -193,77 +194,89 @@ pub(crate) fn error(code: ErrorCode, message: &str, hint: Option<&str>) -> ApiEr
     ApiError { code, message: message.into(), hint: hint.map(str::to_owned) }
 }
 
+fn json(answer: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+    Ok(serde_json::to_vec(answer).unwrap())
+}
+
 impl AdminApi for FakeDesk {
-    fn make(&mut self, call: ApiCall) -> Result<ApiAnswer, ApiError> {
-        Ok(match call {
-            ApiCall::Pending => ApiAnswer::Pending(self.pending()?),
-            ApiCall::OnTurn { id, call } => match call {
-                TurnCall::Show => ApiAnswer::Show(self.turn(&id)?.into()),
-                TurnCall::Edit(command) => ApiAnswer::Edit(self.edit(&id, command)?.into()),
-                TurnCall::Except(exception) => ApiAnswer::Except(self.except(&id, exception)?),
-                TurnCall::Diff => ApiAnswer::Diff(self.find(&id)?.diff()),
-                TurnCall::Resume { digest } => ApiAnswer::Resume(self.resume(&id, &digest)?.into()),
-                TurnCall::Cancel => {
-                    self.find(&id)?;
-                    self.cancelled.push(id.clone());
-                    ApiAnswer::Cancel(self.end(&id, State::Cancelled))
-                }
-                TurnCall::Payload if self.has_no_payload => {
-                    return Err(error(ErrorCode::Unreachable, "the gate does not answer", None));
-                }
-                TurnCall::Payload => {
-                    let turn = self.find(&id)?;
-                    let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
-                    ApiAnswer::Payload(Payload { body: ShownText::new(body), digest: turn.digest() })
-                }
-                TurnCall::Metadata => ApiAnswer::Metadata(self.find(&id)?.request().into()),
-                TurnCall::Save { scope } => ApiAnswer::Save(self.find(&id)?.saved(scope)),
-                TurnCall::Pin { sections } => {
-                    self.find(&id)?.pins = sections;
-                    ApiAnswer::Pin(self.turn(&id)?.into())
-                }
-            },
-            ApiCall::Saved => ApiAnswer::Saved(self.saved.clone()),
-            ApiCall::RemoveSaved { id } => {
-                self.saved.edits.retain(|edit| edit.id != id);
-                ApiAnswer::Saved(self.saved.clone())
+    fn make(&mut self, call: &ApiCall) -> Result<Vec<u8>, ApiError> {
+        let ApiCall { call, id, body } = call;
+        let body = body.clone().unwrap_or_default();
+        match call {
+            AdminCall::Pending => json(&Pending { turns: self.pending()? }),
+            AdminCall::Turn => json(&self.turn(id)?),
+            AdminCall::Edit => json(&self.edit(id, serde_json::from_value(body).unwrap())?),
+            AdminCall::Except => json(&self.except(id, serde_json::from_value(body).unwrap())?),
+            AdminCall::Diff => json(&self.find(id)?.diff()),
+            AdminCall::Resume => {
+                let Resume { digest } = serde_json::from_value(body).unwrap();
+                json(&self.resume(id, &digest)?)
             }
-            ApiCall::ClearSaved => {
+            AdminCall::Cancel => {
+                self.find(id)?;
+                self.cancelled.push(id.clone());
+                json(&self.end(id, State::Cancelled))
+            }
+            AdminCall::Payload if self.has_no_payload => {
+                Err(error(ErrorCode::Unreachable, "the gate does not answer", None))
+            }
+            AdminCall::Payload => {
+                let turn = self.find(id)?;
+                let body = String::from_utf8(turn.draft.render().to_vec()).unwrap();
+                json(&Payload { body: ShownText::new(body), digest: turn.digest() })
+            }
+            AdminCall::Request => json(&self.find(id)?.request()),
+            AdminCall::Capture => {
+                let CaptureTurn { scope, .. } = serde_json::from_value(body).unwrap();
+                json(&self.find(id)?.saved(scope.unwrap()))
+            }
+            AdminCall::Pin => {
+                let Pins { sections } = serde_json::from_value(body).unwrap();
+                self.find(id)?.pins = sections;
+                json(&self.turn(id)?)
+            }
+            AdminCall::Saved => json(&self.saved),
+            AdminCall::RemoveSaved => {
+                self.saved.edits.retain(|edit| edit.id != *id);
+                json(&self.saved)
+            }
+            AdminCall::ClearSaved => {
                 self.saved.edits.retain(|edit| edit.scope != self.saved.status.scope);
-                ApiAnswer::Saved(self.saved.clone())
+                json(&self.saved)
             }
-            ApiCall::SetSaved(set) => {
+            AdminCall::SetSaved => {
+                let set: SetSaved = serde_json::from_value(body).unwrap();
                 let status = &mut self.saved.status;
                 status.scope = set.scope.unwrap_or(status.scope);
                 status.preview_limit = set.preview_limit.unwrap_or(status.preview_limit);
-                ApiAnswer::Saved(self.saved.clone())
+                json(&self.saved)
             }
-            ApiCall::CaptureNext if self.mode != TurnMode::AutoOverride => {
+            AdminCall::ArmCapture if self.mode != TurnMode::AutoOverride => {
                 let hint = Some("choose the mode autoOverride first");
-                return Err(error(ErrorCode::Nothing, "no saved edits are applied", hint));
+                Err(error(ErrorCode::Nothing, "no saved edits are applied", hint))
             }
-            ApiCall::CaptureNext => ApiAnswer::CaptureNext(SavedList {
-                auto: Some(AutoState::Capturing),
-                edits: Vec::new(),
-                ..self.saved.clone()
-            }),
-            ApiCall::Subagents => ApiAnswer::Subagents(self.subagents.clone()),
-            ApiCall::Mode => ApiAnswer::Mode(self.mode_view()),
-            ApiCall::SetMode { mode } => {
-                self.mode = mode;
-                ApiAnswer::SetMode(self.mode_view())
+            AdminCall::ArmCapture => {
+                let (auto, edits) = (Some(AutoState::Capturing), Vec::new());
+                json(&SavedList { auto, edits, ..self.saved.clone() })
             }
-            ApiCall::Sessions => ApiAnswer::Sessions(self.sessions.clone()),
-            ApiCall::Select { session } => {
+            AdminCall::Subagents => json(&self.subagents),
+            AdminCall::Mode => json(&self.mode_view()),
+            AdminCall::SetMode => {
+                SetMode { mode: self.mode } = serde_json::from_value(body).unwrap();
+                json(&self.mode_view())
+            }
+            AdminCall::Sessions => json(&self.sessions),
+            AdminCall::Select => {
                 self.sessions.follow = false;
-                self.sessions.sessions.iter_mut().for_each(|known| known.active = known.id == session);
-                ApiAnswer::Sessions(self.sessions.clone())
+                self.sessions.sessions.iter_mut().for_each(|known| known.active = known.id == *id);
+                json(&self.sessions)
             }
-            ApiCall::Follow { follow } => {
-                self.sessions.follow = follow;
-                ApiAnswer::Sessions(self.sessions.clone())
+            AdminCall::Follow => {
+                Follow { follow: self.sessions.follow } = serde_json::from_value(body).unwrap();
+                json(&self.sessions)
             }
-        })
+            other => panic!("the prompt asks {other:?}"),
+        }
     }
 }
 
@@ -285,7 +298,7 @@ impl FakeDesk {
         Ok(turn.view())
     }
 
-    fn except(&mut self, id: &str, exception: ExceptionDraft) -> Result<Excepted, ApiError> {
+    fn except(&mut self, id: &str, exception: Except) -> Result<Excepted, ApiError> {
         let turn = self.find(id)?;
         let made = turn.draft.redaction(exception.redaction).unwrap();
         let made_by = (made.author.to_string().replace("rule ", ""), made.label.to_string());
@@ -295,19 +308,14 @@ impl FakeDesk {
         if exception.reason.is_empty() {
             return Err(error(ErrorCode::Malformed, "`reason` is no line that a file can hold", None));
         }
-        if exception.until == "soon" {
+        let until = exception.until.unwrap();
+        if until == "soon" {
             return Err(error(ErrorCode::Malformed, "this is no end of an exception", None));
         }
         let (rule, label) = made_by;
         let still = (label == "PASSWORD").then(|| "rule others".to_owned());
         self.excepted.push(exception.reason);
-        Ok(Excepted {
-            file: "my-policy/exceptions.toml".to_owned(),
-            rule,
-            label,
-            until: exception.until,
-            still,
-        })
+        Ok(Excepted { file: "my-policy/exceptions.toml".to_owned(), rule, label, until, still })
     }
 
     fn resume(&mut self, id: &str, digest: &str) -> Result<Resumed, ApiError> {
