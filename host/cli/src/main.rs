@@ -8,7 +8,6 @@ mod admin;
 mod agents;
 mod apply;
 mod args;
-mod ask;
 mod chat;
 mod child;
 mod client;
@@ -59,7 +58,6 @@ mod standing;
 mod status;
 mod stop;
 mod subagents;
-mod table;
 mod team;
 mod tree;
 mod verify;
@@ -73,9 +71,8 @@ use serde_json::json;
 
 use args::{Cli, Command, CommandLine};
 use child::NotStarted;
-use exit::Exit;
 use options::{ConfigCommand, PolicyCommand};
-use print::Printer;
+use print::{Exit, Printer};
 
 fn main() -> std::process::ExitCode {
     let asked = policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(confine::run_if_asked);

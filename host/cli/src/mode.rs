@@ -9,9 +9,8 @@ use leafgate_admin::{
 use leafgate_review::rows;
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::options::{GateArgs, ModeArgs, NO_POLICY, SessionArgs, SessionsCommand};
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -9,9 +9,8 @@ use clap::{Args, Subcommand};
 use leafgate_store::receipt::{self, Broken, VerifiedFile};
 use serde_json::json;
 
-use crate::exit::Exit;
 use crate::log;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::private;
 
 #[derive(Subcommand)]

@@ -16,9 +16,8 @@ use leafgate_review::screen::{
 };
 
 use crate::admin::{self, AdminClient};
-use crate::exit::Exit;
 use crate::options::ReviewArgs;
-use crate::print::{self, Printer};
+use crate::print::{self, Exit, Printer};
 use crate::stop::Stop;
 use crate::{home, runtime};
 

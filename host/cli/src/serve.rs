@@ -27,11 +27,10 @@ use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
 use crate::except::PolicyFolders;
-use crate::exit::Exit;
 use crate::kept::KeptMode;
 use crate::known::{KnownNow, KnownSource};
 use crate::options::{RunArgs, policy_place};
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::settings::{GateSetup, LogTo};

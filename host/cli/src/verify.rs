@@ -25,10 +25,8 @@ use leafgate_verify::search::SentSearch;
 use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::options::{self, PolicyArg};
-use crate::print::{Printer, Style, counted};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Style, counted};
 use crate::{home, policy, request};
 
 /// Leaks of one format that are printed. `--json` has all.

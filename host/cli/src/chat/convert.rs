@@ -13,7 +13,7 @@ use leafgate_tree::{Document, Format};
 use super::args::{InputArgs, MessagesArgs, WireArgs};
 use crate::exit::Exit;
 use crate::masking;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::request;
 
 pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -24,7 +24,7 @@ use crate::admin::AdminClient;
 use crate::client::{KnownClient, clients};
 use crate::exit::Exit;
 use crate::mode::unguarded;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::stop::Stop;
 use crate::{exchange, managed, runtime, settings, vscode};
 

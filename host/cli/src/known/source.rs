@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::kept::AddedValues;
 use super::{files, values_of};
-use crate::table::Cell;
+use crate::print::Cell;
 use crate::{child, home};
 
 /// A longer file is no file of settings.

@@ -10,10 +10,9 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::{files, user_settings};
-use crate::exit::Exit;
 use crate::home;
 use crate::options::ConfigArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 /// Files of programs that keep credentials, from the home folder.
 const OF_PROGRAMS: [&str; 8] = [

@@ -5,8 +5,7 @@ use leafgate_store::RequestLine;
 
 use crate::exit::Exit;
 use crate::moments::local;
-use crate::print::{Printer, Style};
-use crate::table::{Cell, TextTable};
+use crate::print::{Cell, Exit, Printer, Style, TextTable};
 
 /// Digits of a conversation's key that tell it from others of a day.
 const KEY: usize = 8;

@@ -21,15 +21,13 @@ use leafgate_store::{
 };
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::home;
 use crate::masking::masked;
 use crate::moments::local;
 use crate::options::one_of;
-use crate::print::{Printer, Style, ascii_escapes, counted};
+use crate::print::{Cell, Exit, Printer, Style, ascii_escapes, counted};
 use crate::private;
 use crate::runtime;
-use crate::table::Cell;
 
 /// The folder of the log in the data folder.
 pub(crate) const FOLDER: &str = "log";

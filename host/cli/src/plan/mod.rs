@@ -15,15 +15,13 @@ use clap::Args;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::AskedPath;
 use leafgate_policy::{Policy, PolicySource};
-use leafgate_review::rows::Row;
 use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::request::AskedRequest;
 use crate::{home, log, moments, policy, request, runtime, settings};
 use compare::{Plan, PlanCase, PlanChange, compared};

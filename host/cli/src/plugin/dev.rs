@@ -13,9 +13,8 @@ use leafgate_wasm::WasmLoader;
 use super::args::DevArgs;
 use super::source::{self, AuthorSource};
 use super::{test, trial};
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::private;
 
 /// How often the project is looked at. A look is some dozen calls of the system.

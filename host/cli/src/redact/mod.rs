@@ -22,9 +22,8 @@ use serde::Serialize;
 
 pub(crate) use self::export::{JudgedExport, judge};
 use crate::apply;
-use crate::exit::Exit;
 use crate::options::RedactArgs;
-use crate::print::{Printer, counted};
+use crate::print::{Exit, Printer, counted};
 use crate::{policy, request};
 
 const EDITS: &str = "other edits by rules";

@@ -28,9 +28,9 @@ use self::led::{EditorLead, give_back};
 pub(crate) use self::models::Names;
 use self::record::Record;
 pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::standing::{self, Need, Standing};
+use crate::{home, private};
 
 #[derive(Subcommand)]
 pub(crate) enum VscodeCommand {
