@@ -61,7 +61,7 @@ impl EditorReport {
         };
         let mut files = Vec::new();
         for folder in folders {
-            for kind in EditorFile::ALL {
+            for &kind in EditorFile::ALL {
                 for path in folder.files(kind) {
                     files.push(FileReport::of(folder, kind, &path, listen.as_deref().unwrap_or_default())?);
                 }
