@@ -18,7 +18,6 @@ mod begin;
 mod clients;
 mod kept;
 mod port;
-mod started;
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -131,7 +130,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
         );
     }
     setup.log = LogTo::File;
-    setup.standing = Some(started::now()?);
+    setup.standing = Some(begin::started_with()?);
     Ok(setup)
 }
 
