@@ -57,7 +57,6 @@ mod settings;
 mod standing;
 mod status;
 mod stop;
-mod subagents;
 mod team;
 mod tree;
 mod verify;
@@ -143,7 +142,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Off(args) => mode::switch_off(&args.gate, args.time, printer),
         Command::On(gate) => mode::switch_off(&gate, Duration::ZERO, printer),
         Command::Sessions { gate, command } => mode::sessions(&gate, &command, printer),
-        Command::Subagents(gate) => subagents::run(&gate, printer),
+        Command::Subagents(gate) => mode::subagents(&gate, printer),
         Command::Saved { source, command } => saved::run(&source, &command, printer),
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),

@@ -8,7 +8,6 @@ mod log;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod notified;
-mod prompt;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -79,7 +78,7 @@ pub(crate) fn until_stopped(
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| review).map(|file| prompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| review::beside_gate(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;

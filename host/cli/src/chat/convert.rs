@@ -10,8 +10,7 @@ use leafgate_chat::{
 };
 use leafgate_tree::{Document, Format};
 
-use super::args::{InputArgs, MessagesArgs, WireArgs};
-use crate::exit::Exit;
+use super::{InputArgs, MessagesArgs, WireArgs};
 use crate::masking;
 use crate::print::{Exit, Printer};
 use crate::request;

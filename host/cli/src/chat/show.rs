@@ -10,8 +10,7 @@ use leafgate_chat::{ExportTurn, ExportedConversation, FileEdit, RequestStatus, T
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
-use super::args::ShowChatArgs;
-use crate::exit::Exit;
+use super::ShowChatArgs;
 use crate::masking;
 use crate::moments::local;
 use crate::print::{Exit, Printer, Row, Style, counted};

@@ -4,7 +4,6 @@ pub(crate) mod cache;
 mod list;
 mod mark;
 mod show;
-mod tail;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -263,7 +262,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         Some(LogCommand::Mark(args)) => mark::run(args, printer),
         Some(LogCommand::Reveals(args)) => reveals(&log, args, printer),
         Some(LogCommand::Export(args)) => export(&log, args, printer),
-        Some(LogCommand::Tail(args)) => tail::run(&log, args, printer),
+        Some(LogCommand::Tail(args)) => list::tail(&log, args, printer),
         Some(LogCommand::Search(args)) => search(&log, args, printer),
     }
 }
