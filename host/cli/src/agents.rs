@@ -13,9 +13,8 @@ use leafgate_agents::{Agent, Permission, Team};
 use serde_json::{Value, json};
 
 use crate::exchange;
-use crate::exit::Exit;
 use crate::options::GateArgs;
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Style, counted};
 use crate::team;
 
 #[derive(Subcommand)]

@@ -17,9 +17,8 @@ use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, disp
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::exit::Exit;
 use crate::options::ApplyArgs;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::saved::SavedFolder;
 use crate::words;

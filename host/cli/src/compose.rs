@@ -8,9 +8,8 @@ use leafgate_assemble::Step;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::exit::Exit;
 use crate::options::ComposeArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::request::AskedRequest;
 use crate::{home, policy, request};
 

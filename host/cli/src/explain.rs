@@ -10,9 +10,8 @@ use leafgate_tree::{Document, Format, NodeId};
 use leafgate_vault::Vault;
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::options::{PolicyArg, formats};
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::request::AskedRequest;
 use crate::{home, masking, policy, request};
 

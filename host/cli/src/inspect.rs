@@ -7,9 +7,8 @@ use anyhow::{Context as _, ensure};
 use clap_complete::Shell;
 
 use crate::args;
-use crate::exit::Exit;
 use crate::options::SchemaCommand;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 pub(crate) fn completions(shell: Shell, printer: &mut Printer) -> anyhow::Result<Exit> {
     let mut script = Vec::new();

@@ -8,7 +8,6 @@ mod admin;
 mod agents;
 mod apply;
 mod args;
-mod ask;
 mod chat;
 mod child;
 mod client;
@@ -58,8 +57,6 @@ mod settings;
 mod standing;
 mod status;
 mod stop;
-mod subagents;
-mod table;
 mod team;
 mod tree;
 mod verify;
@@ -73,9 +70,8 @@ use serde_json::json;
 
 use args::{Cli, Command, CommandLine};
 use child::NotStarted;
-use exit::Exit;
 use options::{ConfigCommand, PolicyCommand};
-use print::Printer;
+use print::{Exit, Printer};
 
 fn main() -> std::process::ExitCode {
     let asked = policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(confine::run_if_asked);
@@ -146,7 +142,7 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Off(args) => mode::switch_off(&args.gate, args.time, printer),
         Command::On(gate) => mode::switch_off(&gate, Duration::ZERO, printer),
         Command::Sessions { gate, command } => mode::sessions(&gate, &command, printer),
-        Command::Subagents(gate) => subagents::run(&gate, printer),
+        Command::Subagents(gate) => mode::subagents(&gate, printer),
         Command::Saved { source, command } => saved::run(&source, &command, printer),
         Command::Trust(args) => saved::trust::run(&args, printer),
         Command::Review(args) => review::run(&args, printer),

@@ -1,4 +1,5 @@
-//! `mode` and `sessions`: which turns of a running gate wait for a person.
+//! `mode`, `sessions` and `subagents`: which turns of a running gate wait for a person, and what agents
+//! asked there that others started.
 
 use std::time::Duration;
 
@@ -9,9 +10,8 @@ use leafgate_admin::{
 use leafgate_review::rows;
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::options::{GateArgs, ModeArgs, NO_POLICY, SessionArgs, SessionsCommand};
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 /// Shows the mode, or chooses one.
 pub(crate) fn run(args: &ModeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -105,6 +105,12 @@ fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
     };
     printer.line(follow)?;
     Ok(())
+}
+
+/// Lists the latest requests of agents, newest first.
+pub(crate) fn subagents(gate: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let listed = gate.client()?.subagents()?;
+    printer.show(&listed, |listed, printer| printer.rows(&rows::subagent_rows(listed, usize::MAX)))
 }
 
 /// What is said of a mode that a gate, or a program behind it, begins with; nothing where turns are sent.

@@ -3,9 +3,8 @@
 use leafgate_admin::{RuntimeFile, Status, shown_url};
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::mode::why_off;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::runtime;
 
 /// What a person does who has not begun.

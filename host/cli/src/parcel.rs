@@ -13,8 +13,7 @@ use leafgate_contract::Signer;
 use leafgate_wasm::Signatures;
 use sha2::{Digest as _, Sha256};
 
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 #[derive(Subcommand)]
 pub(crate) enum SelfCommand {

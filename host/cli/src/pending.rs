@@ -15,9 +15,8 @@ use leafgate_review::rows::{self, Row, RowStyle};
 use leafgate_review::{Outline, ended, leaf_authors};
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::options::{EditChange, GateArgs, PendingCommand, ResumeArgs};
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::saved;
 
 pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -16,9 +16,8 @@ use serde_json::json;
 
 use crate::admin::AdminClient;
 use crate::confine::this_program;
-use crate::exit::Exit;
 use crate::options::{CheckArgs, own_policy};
-use crate::print::{Printer, counted};
+use crate::print::{Exit, Printer, counted};
 use crate::{home, known, managed, masking, private, runtime, settings, team};
 
 /// Loads a policy with its plugins. The error holds all diagnostics.

@@ -5,16 +5,19 @@
 //! Bytes that are requested as bytes (`apply`) are written as they are. JSON has the same
 //! characters as `\u001b`.
 
+mod table;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
+use anyhow::bail;
 use leafgate_review::printer::{self, GlyphShape};
-use leafgate_review::rows::Row;
-pub(crate) use leafgate_review::rows::{RowStyle as Style, count as counted};
+pub(crate) use leafgate_review::rows::{Row, RowStyle as Style, count as counted};
 use serde::Serialize;
 
-use crate::exit::Exit;
+pub(crate) use self::table::{Cell, TextTable};
+pub(crate) use crate::exit::Exit;
 
 /// Writes to standard output and standard error.
 pub(crate) struct Printer {
@@ -77,6 +80,27 @@ impl Printer {
     pub(crate) fn none(&mut self, things: usize, why: &str) {
         if things == 0 {
             self.error_line(why);
+        }
+    }
+
+    /// Asks for a yes before something goes that cannot be brought back, unless `--yes` was given.
+    ///
+    /// # Errors
+    /// Nobody says yes: the answer is another one, or there is no terminal to ask at.
+    pub(crate) fn ask_for_yes(&mut self, question: &str, yes: bool) -> anyhow::Result<()> {
+        if yes {
+            return Ok(());
+        }
+        if !io::stdin().is_terminal() {
+            bail!("nothing was removed: nobody can be asked here, and `--yes` was not given");
+        }
+        self.text(Style::Plain, &format!("{question} yes, no: "))?;
+        self.flush()?;
+        let mut line = String::new();
+        io::stdin().read_line(&mut line)?;
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => bail!("nothing was removed"),
         }
     }
 

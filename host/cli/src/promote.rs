@@ -13,9 +13,8 @@ use leafgate_store::RuleHits;
 use serde_json::json;
 
 use crate::except::TargetFile;
-use crate::exit::Exit;
 use crate::options::PolicyArg;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::{log, moments, policy};
 
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! `receipt`: the signed receipts of the log as a file, and whether such a file holds.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -9,9 +9,8 @@ use clap::{Args, Subcommand};
 use leafgate_store::receipt::{self, Broken, VerifiedFile};
 use serde_json::json;
 
-use crate::exit::Exit;
 use crate::log;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::private;
 
 #[derive(Subcommand)]
@@ -76,12 +75,8 @@ fn export(args: &ExportReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Ex
         printer.bytes(&written)?;
     } else {
         let shown = args.file.display();
-        let mut file = BufWriter::new(private::export_to(&args.file, args.force)?);
-        let mut write = || {
-            file.write_all(&written)?;
-            file.flush()
-        };
-        write().with_context(|| format!("cannot write {shown}"))?;
+        let exported = private::export_to(&args.file, args.force)?.write_all(&written);
+        exported.with_context(|| format!("cannot write {shown}"))?;
         printer.error_line(&format!("{count} receipts in {shown}"));
     }
     Ok(Exit::Done)

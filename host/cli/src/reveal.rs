@@ -6,9 +6,8 @@ use clap::Args;
 use leafgate_admin::Reveal;
 
 use crate::admin::caller;
-use crate::exit::Exit;
 use crate::options::GateArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 #[derive(Args)]
 pub(crate) struct RevealArgs {

@@ -14,11 +14,11 @@ use leafgate_review::plain;
 use leafgate_review::screen::{
     self, EditorCommand, EventSource, ScreenEvent, TerminalEvents, TerminalSurface, Theme, farewell,
 };
+use tokio::task::JoinHandle;
 
 use crate::admin::{self, AdminClient};
-use crate::exit::Exit;
 use crate::options::ReviewArgs;
-use crate::print::{self, Printer};
+use crate::print::{self, Exit, Printer};
 use crate::stop::Stop;
 use crate::{home, runtime};
 
@@ -85,6 +85,28 @@ pub(crate) fn on_screen(gate: &RuntimeFile, only: Option<String>, stop: &Stop) -
         Err(_) if stop.is_requested() => Ok(0),
         left => Ok(left?),
     }
+}
+
+/// Shows the prompt in the gate's own terminal, on a thread of its own, which ends once the terminal is given back. It asks the gate
+/// over the admin API, like a prompt in another terminal; the gate goes on running when it ends.
+pub(crate) fn beside_gate(gate: &RuntimeFile, stop: &Stop) -> JoinHandle<()> {
+    let (gate, stop) = (gate.clone(), stop.clone());
+    tokio::task::spawn_blocking(move || {
+        let mut printer = Printer::for_terminal();
+        match on_screen(&gate, None, &stop) {
+            Err(error) => {
+                printer.error_line(&format!("leafgate: the prompt ended, the gate goes on: {error:#}"))
+            }
+            Ok(_) if stop.is_requested() => {}
+            Ok(waiting) => printer.error_line(&left(waiting)),
+        }
+    })
+}
+
+/// Returns the message for a person who leaves the prompt.
+fn left(waiting: usize) -> String {
+    let waiting = farewell(waiting).map(|text| format!("{text} ")).unwrap_or_default();
+    format!("{waiting}The gate goes on: `leafgate review` shows the prompt again, Ctrl-C stops the gate.")
 }
 
 /// Returns the person's editor, found as most programs do.

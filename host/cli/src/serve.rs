@@ -8,7 +8,6 @@ mod log;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod memory;
 mod notified;
-mod prompt;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,11 +26,10 @@ use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
 use crate::except::PolicyFolders;
-use crate::exit::Exit;
 use crate::kept::KeptMode;
 use crate::known::{KnownNow, KnownSource};
 use crate::options::{RunArgs, policy_place};
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::reload::{PolicyWatch, Reload};
 use crate::saved::SavedFolder;
 use crate::settings::{GateSetup, LogTo};
@@ -80,7 +78,7 @@ pub(crate) fn until_stopped(
         gate.announce(printer)?;
         gate.tell_mode(printer);
         let admin = gate.admin.as_ref().map(AdminListener::file);
-        let prompt = admin.filter(|_| review).map(|file| prompt::show(file, &stop));
+        let prompt = admin.filter(|_| review).map(|file| review::beside_gate(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())
                 .context("cannot start the thread that notifies")?;

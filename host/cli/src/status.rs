@@ -10,10 +10,9 @@ use leafgate_record::AnswerOutcome;
 use serde::Serialize;
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::mode::{saved_edits, why_off};
 use crate::options::GateArgs;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::vscode;
 
 /// Asks the gate that is named, or each that runs. One that does not answer does not hide the

@@ -5,16 +5,14 @@
 //! is masked, as requested.
 
 use leafgate_policy::PolicySource;
-use leafgate_review::rows::Row;
 use leafgate_tree::{
     Access, ContentKind, Document, Draft, Leaf, MessageIndex, Role, SectionId, display_mask,
 };
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::masking;
 use crate::options::TreeArgs;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::request;
 
 /// Characters of a preview.

@@ -25,10 +25,8 @@ use leafgate_verify::search::SentSearch;
 use leafgate_verify::walk::PositionKind;
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::options::{self, PolicyArg};
-use crate::print::{Printer, Style, counted};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Style, counted};
 use crate::{home, policy, request};
 
 /// Leaks of one format that are printed. `--json` has all.
@@ -119,8 +117,8 @@ impl VerifyCheck {
         };
         let seen = search.find(&evaluation.draft.render());
         for (place, plant) in planted.plants.iter().enumerate() {
-            let facts =
-                holders.get(&place).map_or_else(Facts::default, |holder| holder.facts(&document, &held));
+            let holder = holders.get(&place);
+            let facts = holder.map_or_else(Facts::default, |holder| facts(holder, &document, &held));
             let seen = seen.get(&place).copied();
             tally.add(name, pass, plant, fate(plant, self.family, facts, seen), seen);
         }
@@ -176,32 +174,23 @@ fn mask(pointer: &mut String, keys: &[String]) {
     }
 }
 
-/// The place of a secret in the gate's tree.
-#[derive(Clone, Copy)]
-struct Holder {
-    node: NodeId,
-    in_key: bool,
-}
-
-impl Holder {
-    fn facts(self, document: &Document, held: &BTreeSet<Unredactable>) -> Facts {
-        let Holder { node, in_key } = self;
-        let access = document.leaf(node).filter(|_| !in_key).map(|leaf| leaf.access());
-        Facts {
-            held: held.contains(&Unredactable { node, in_key }),
-            opaque: access == Some(Access::Opaque),
-            fixed: matches!(access, Some(Access::Protected | Access::Frozen)),
-            known: true,
-        }
+/// Returns how the gate takes the value or the key that holds a secret.
+fn facts(holder: &Unredactable, document: &Document, held: &BTreeSet<Unredactable>) -> Facts {
+    let access = document.leaf(holder.node).filter(|_| !holder.in_key).map(|leaf| leaf.access());
+    Facts {
+        held: held.contains(holder),
+        opaque: access == Some(Access::Opaque),
+        fixed: matches!(access, Some(Access::Protected | Access::Frozen)),
+        known: true,
     }
 }
 
 /// Finds the leaf or key of each secret.
-fn holders(document: &Document, search: &SentSearch<'_>) -> BTreeMap<usize, Holder> {
+fn holders(document: &Document, search: &SentSearch<'_>) -> BTreeMap<usize, Unredactable> {
     let mut holders = BTreeMap::new();
     let mut look = |text: &str, node: NodeId, in_key: bool| {
-        holders
-            .extend(search.find(text.as_bytes()).into_keys().map(|place| (place, Holder { node, in_key })));
+        let found = search.find(text.as_bytes()).into_keys();
+        holders.extend(found.map(|place| (place, Unredactable { node, in_key })));
     };
     document.leaves().for_each(|leaf| look(leaf.text().expose(), leaf.id(), false));
     document.keys().for_each(|key| look(key.text.expose(), key.node, true));

@@ -1,6 +1,5 @@
 //! Which files count, and which look as if they were meant to.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,27 +34,20 @@ pub struct PassedOver {
 const TESTS: &str = "tests";
 
 /// Why a file is passed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, derive_more::Display, PartialEq, Eq)]
 pub enum Reason {
     /// Its name begins with a dot.
+    #[display("its name begins with a dot")]
     Hidden,
     /// It ends in `.TOML`, `.yaml` or the like.
+    #[display("rule files end in `.toml`")]
     Extension,
     /// It lies in a folder inside the policy folder.
+    #[display("rule files lie in the policy folder itself")]
     Subfolder,
     /// It is named like a rule file and is a folder, a named pipe, a device or a link to nowhere.
+    #[display("it is no regular file")]
     NotRegular,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Reason::Hidden => "its name begins with a dot",
-            Reason::Extension => "rule files end in `.toml`",
-            Reason::Subfolder => "rule files lie in the policy folder itself",
-            Reason::NotRegular => "it is no regular file",
-        })
-    }
 }
 
 /// Returns true where a path inside a policy folder is one that [`list`] can return: no part of it

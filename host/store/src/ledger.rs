@@ -16,18 +16,8 @@ use crate::lists::{Filter, RequestLine};
 use crate::log::{Log, LogError, RequestView};
 
 /// The members of a body that make its prompt, in the order in which it is put together.
-const PROMPT: [&str; 10] = [
-    "model",
-    "tools",
-    "functions",
-    "system",
-    "systemInstruction",
-    "system_instruction",
-    "instructions",
-    "messages",
-    "input",
-    "contents",
-];
+const PROMPT: &str =
+    "model tools functions system systemInstruction system_instruction instructions messages input contents";
 
 /// A turn, beside the one before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -164,7 +154,7 @@ fn prompt(body: &[u8]) -> Vec<PromptLeaf> {
     // What is no JSON has no prompt that could be told apart.
     let Ok(document) = Document::parse(body, Format::Generic, &Limits::default()) else { return Vec::new() };
     let place = |member| match document.segment(member)? {
-        Segment::Key(key) => PROMPT.iter().position(|known| *known == key),
+        Segment::Key(key) => PROMPT.split(' ').position(|known| known == key),
         Segment::Index(_) => None,
     };
     let members = document.children(document.root());

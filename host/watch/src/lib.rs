@@ -220,15 +220,17 @@ impl<W: Watcher> WatchLoop<W> {
     /// Looks, and reports what has changed. The events of the folder that is at the path now are
     /// asked for first, also where it holds the same as the one before it.
     fn report_change(&mut self, on_change: &mut impl FnMut(Snapshot)) {
-        let changed = self.looking.clone().run(|| {
+        let looked = self.looking.clone().run(|| {
             if let Some(watcher) = &mut self.watcher {
                 follow(watcher, &self.folder);
             }
-            self.stable_change()
+            self.stable()
         });
-        let Some(changed) = changed else { return };
-        self.seen = changed.clone();
-        on_change(changed);
+        // What holds the same may have other times: a rescan is to compare those that it has now.
+        let before = std::mem::replace(&mut self.seen, looked.clone());
+        if looked != before {
+            on_change(looked);
+        }
     }
 
     /// Waits until no event has come for a moment. Returns `None` when told to stop.
@@ -244,19 +246,18 @@ impl<W: Watcher> WatchLoop<W> {
         Some(())
     }
 
-    /// Returns the folder's new content, if it differs from the last report and two looks agree on
-    /// it.
-    fn stable_change(&self) -> Option<Snapshot> {
+    /// Returns the folder's content: what was reported last, or what two looks agree on.
+    fn stable(&self) -> Snapshot {
         let mut first = self.seen.again(&self.folder);
         let end = Instant::now() + self.timing.longest_wait;
         while first != self.seen {
             let second = self.seen.again(&self.folder);
             if second == first || Instant::now() > end {
-                return (second != self.seen).then_some(second);
+                return second;
             }
             first = second;
         }
-        None
+        first
     }
 }
 
@@ -309,6 +310,7 @@ mod tests {
         let mut reported = Vec::new();
         watching.report_change(&mut |snapshot| reported.push(snapshot));
         assert!(reported.iter().all(|snapshot| *snapshot == Snapshot::take(folder.path())));
+        assert!(watching.looks_the_same(), "a rescan would read all of it again");
         reported
     }
 
@@ -317,6 +319,15 @@ mod tests {
         let write = |folder: &Path| fs::write(folder.join("rules.toml"), "two").unwrap();
         assert_eq!(reported("one", write).len(), 1);
         assert_eq!(reported("two", write).len(), 0, "what is loaded is there again");
+    }
+
+    #[test]
+    fn a_file_that_was_saved_unchanged_is_read_once() {
+        let touch = |folder: &Path| {
+            let file = fs::File::options().write(true).open(folder.join("rules.toml")).unwrap();
+            file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        };
+        assert_eq!(reported("", touch).len(), 0);
     }
 
     #[test]

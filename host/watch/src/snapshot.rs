@@ -3,9 +3,8 @@
 use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use leafgate_folder::{Listing, Reason};
+use leafgate_folder::{Listing, Reason, Stamp};
 use sha2::{Digest, Sha256};
 
 /// Most content that one look reads. For files beyond it, size and time stand for the content: a
@@ -20,13 +19,13 @@ const MAX_READ: u64 = 256 << 20;
 #[derive(Clone)]
 pub struct Snapshot {
     content: Option<[u8; 32]>,
-    signature: Vec<Stamp>,
+    signature: Signature,
     /// Whether the folder of tests belongs to it.
     with_tests: bool,
 }
 
-/// Name, size and time of a file.
-type Stamp = (PathBuf, Option<(u64, Option<SystemTime>)>);
+/// The files that count, as they look without being read.
+type Signature = Vec<(PathBuf, Option<Stamp>)>;
 
 impl Snapshot {
     /// Reads the folder. A missing or unreadable folder is a snapshot of its own.
@@ -134,7 +133,7 @@ impl FolderDigest {
         self.part(&size.to_le_bytes());
         self.part(&hash.finalize());
         if self.left == 0 {
-            self.part(format!("{:?}", stamp(path)).as_bytes());
+            self.part(format!("{:?}", Stamp::at(path)).as_bytes());
         }
     }
 }
@@ -151,16 +150,11 @@ fn tests(folder: &Path, with_tests: bool) -> Vec<PathBuf> {
     }
 }
 
-fn signature(listing: &Listing, tests: &[PathBuf]) -> Vec<Stamp> {
+fn signature(listing: &Listing, tests: &[PathBuf]) -> Signature {
     let passed = listing.passed_over.iter().map(|passed| &passed.path);
     let files =
         listing.rules.iter().chain(&listing.components).chain(&listing.words).chain(tests).chain(passed);
-    files.map(|file| stamp(file)).collect()
-}
-
-fn stamp(file: &Path) -> Stamp {
-    let metadata = std::fs::metadata(file).ok();
-    (file.to_owned(), metadata.map(|metadata| (metadata.len(), metadata.modified().ok())))
+    files.map(|file| (file.clone(), Stamp::at(file))).collect()
 }
 
 #[cfg(test)]

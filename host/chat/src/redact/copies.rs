@@ -121,17 +121,11 @@ impl<'k> Finder<'k> {
     }
 
     fn redact_encoded(&self, draft: &mut Draft, one: &Encoded) -> Result<bool, EditError> {
-        let found = self.occurrences(&one.text, &[]);
-        let Some((_, first)) = found.first() else { return Ok(false) };
-        let mut text = String::new();
-        let mut done = 0;
-        for (at, known) in &found {
-            text.push_str(&one.text[done..at.start]);
-            text.push_str(&known.replacement);
-            done = at.end;
-        }
-        text.push_str(&one.text[done..]);
-        match encoded::write(draft, one, &StandIn { replacement: text, ..(*first).clone() }) {
+        let Some(first) = self.automaton.find(&one.text) else { return Ok(false) };
+        let first = self.stand_ins[first.pattern().as_usize()].clone();
+        let replacements: Vec<&str> = self.stand_ins.iter().map(|known| &*known.replacement).collect();
+        let replacement = self.automaton.replace_all(&one.text, &replacements);
+        match encoded::write(draft, one, &StandIn { replacement, ..first }) {
             // The digits were removed by another redaction.
             Err(EditError::BadRange) => Ok(false),
             written => written.map(|()| true),

@@ -4,12 +4,10 @@
 use std::path::Path;
 
 use leafgate_chat::{ImportCheck, check};
-use leafgate_review::rows::Row;
 use leafgate_tree::Format;
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::{masking, request};
 
 /// The output of `--json`.

@@ -10,10 +10,9 @@ use leafgate_chat::{
 };
 use leafgate_tree::{Document, Format};
 
-use super::args::{InputArgs, MessagesArgs, WireArgs};
-use crate::exit::Exit;
+use super::{InputArgs, MessagesArgs, WireArgs};
 use crate::masking;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::request;
 
 pub(super) fn wire(args: &WireArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -8,14 +8,12 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use leafgate_chat::{ExportTurn, ExportedConversation, FileEdit, RequestStatus, ToolUse, conversation};
 use leafgate_policy::PolicySource;
-use leafgate_review::rows::Row;
 use leafgate_tree::{Author, Document, Draft, Format, Limits, display_mask};
 
-use super::args::ShowChatArgs;
-use crate::exit::Exit;
+use super::ShowChatArgs;
 use crate::masking;
 use crate::moments::local;
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Row, Style, counted};
 use crate::redact::{JudgedExport, judge};
 use crate::{policy, request};
 

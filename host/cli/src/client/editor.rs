@@ -14,20 +14,19 @@ use super::PROVIDERS;
 use super::choice::RunningGate;
 use super::exec::past_proxies;
 use crate::child::Program;
-use crate::exit::Exit;
 use crate::options::ExecArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::settings;
 use crate::standing::{Need, Standing};
 use crate::vscode::{self, Edition, EditorReport, SettingsFolder, not_seen};
 
 /// Returns the edition that a program is.
-pub(super) fn named(program: &OsStr) -> Option<Edition> {
+pub(super) fn named(program: &OsStr) -> Option<&'static Edition> {
     Edition::of(Path::new(program).file_name()?.to_str()?)
 }
 
 /// Starts an editor behind the gate that stands.
-pub(super) fn run(args: &ExecArgs, edition: Edition, printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ExecArgs, edition: &'static Edition, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.gate.is_some() || args.wants_own_gate() {
         bail!(
             "{} is behind the gate that stands, by its settings: options that name another gate are for other programs",

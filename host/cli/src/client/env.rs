@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{ClientOrigin, PROVIDERS};
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::managed;
 use crate::options::GateArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 /// Writes `export` lines.
 pub(crate) fn run(gate: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

@@ -18,10 +18,9 @@ use super::known::{CODEX, KnownClient, client, clients};
 use super::{ClientOrigin, ClientWay, FURTHER, PROVIDERS, editor, own};
 use crate::child::Program;
 use crate::confine::{self, Confined, Confinement};
-use crate::exit::Exit;
 use crate::mode::unguarded;
 use crate::options::{ExecArgs, policy_name};
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::{mode, settings};
 
 /// The variables that name a proxy.

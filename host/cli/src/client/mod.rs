@@ -23,7 +23,8 @@ use leafgate_gate::UpstreamTarget;
 
 use self::choice::{NamedUrl, RunningGate};
 pub(crate) use self::known::{KnownClient, clients};
-use self::way::{ClientWay, GatePlace};
+pub(crate) use self::way::ClientWay;
+use self::way::GatePlace;
 use crate::providers::{COPILOT, FURTHER, OPENAI, PROVIDERS, Provider};
 
 /// Where a client's requests would go without a gate.
@@ -57,11 +58,7 @@ impl ClientOrigin {
             return place.way(gate);
         }
         let wanted = self.target.to_string();
-        if gate.upstream == wanted {
-            return Some(self.first(gate));
-        }
-        let named = gate.upstreams.iter().find(|upstream| upstream.url == wanted)?;
-        Some(ClientWay::named(gate, named, format!("{}{}{}", gate.listen, named.prefix, self.path)))
+        ClientWay::all(gate, &self.path).find(|way| way.upstream == wanted)
     }
 
     /// Returns the same for a gate that a person has named: its upstream is good for any API, unless

@@ -7,16 +7,25 @@ const NAMED: &str = "/u/";
 
 /// Where requests go that are sent to a base URL of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ClientWay<'g> {
+pub(crate) struct ClientWay<'g> {
     /// The base URL.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// The upstream behind it.
-    pub(super) upstream: &'g str,
+    pub(crate) upstream: &'g str,
     /// The policy that judges what goes there.
-    pub(super) policy: &'g str,
+    pub(crate) policy: &'g str,
 }
 
 impl<'g> ClientWay<'g> {
+    /// Returns the ways to all upstreams of a gate, by base URLs that end in this path: first to the one
+    /// that no path names.
+    pub(crate) fn all(gate: &'g Status, path: &str) -> impl Iterator<Item = ClientWay<'g>> {
+        let named = gate.upstreams.iter().map(move |named| {
+            ClientWay::named(gate, named, format!("{}{}{path}", gate.listen, named.prefix))
+        });
+        [ClientWay::first(gate, format!("{}{path}", gate.listen))].into_iter().chain(named)
+    }
+
     /// Returns the way to the upstream that no path names.
     pub(super) fn first(gate: &'g Status, url: String) -> ClientWay<'g> {
         ClientWay { url, upstream: &gate.upstream, policy: &gate.policy.source }

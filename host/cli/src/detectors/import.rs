@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use super::go_regex;
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 /// What these keys say is for people, or asks services about what was found.
 const FOR_PEOPLE: &str =

@@ -6,9 +6,8 @@ mod import;
 use anyhow::bail;
 use leafgate_detect::{DetectorExplanation, DetectorInfo, Engine, all_detectors};
 
-use crate::exit::Exit;
 use crate::options::DetectorsCommand;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 pub(crate) fn run(command: &DetectorsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use walkdir::{DirEntry, WalkDir};
+
 use crate::client::KnownClient;
 
 /// How deep a conversation lies at most: Codex has a folder for each day.
@@ -49,16 +51,6 @@ fn holds(text: &[u8], words: &[u8]) -> bool {
 
 /// Returns all files below some folders; links are not followed.
 fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut open: Vec<(PathBuf, usize)> = folders.iter().map(|folder| (folder.clone(), 0)).collect();
-    while let Some((folder, depth)) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && depth < DEPTH => open.push((entry.path(), depth + 1)),
-                Ok(kind) if kind.is_file() => found.push(entry.path()),
-                _ => {}
-            }
-        }
-    }
-    found
+    let entries = folders.iter().flat_map(|folder| WalkDir::new(folder).max_depth(DEPTH + 1)).flatten();
+    entries.filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path).collect()
 }

@@ -21,10 +21,9 @@ use tokio::runtime::Runtime;
 use self::history::ClientHistory;
 use self::trial::{DoctorTrial, TrialFolder};
 use crate::admin::AdminClient;
-use crate::client::{KnownClient, clients};
-use crate::exit::Exit;
+use crate::client::{ClientWay, KnownClient, clients};
 use crate::mode::unguarded;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::stop::Stop;
 use crate::{exchange, managed, runtime, settings, vscode};
 
@@ -137,14 +136,8 @@ fn off(status: &Status) -> Option<ClientFinding> {
 }
 
 async fn upstreams(status: &Status) -> Vec<ClientFinding> {
-    let named = status.upstreams.iter().map(|upstream| {
-        let policy = upstream.policy.as_ref().unwrap_or(&status.policy);
-        (upstream.prefix.as_str(), upstream.url.as_str(), policy.source.as_str())
-    });
-    let first = ("", status.upstream.as_str(), status.policy.source.as_str());
     let mut findings = Vec::new();
-    for (prefix, upstream, policy) in [first].into_iter().chain(named) {
-        let at = format!("{}{prefix}", status.listen);
+    for ClientWay { url: at, upstream, policy } in ClientWay::all(status, "") {
         let upstream = &shown_url(upstream);
         findings.push(match unreachable(&at).await {
             Ok(Some(message)) => {

@@ -1,7 +1,6 @@
 //! A file of a policy folder that is written: whole, and taken back where the policy does not load with
 //! it.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -86,16 +85,9 @@ impl TargetFile {
 }
 
 /// What was written would change nothing, so it was taken back.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("it would change nothing: nothing was written")]
 pub(super) struct IdleException;
-
-impl fmt::Display for IdleException {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it would change nothing: nothing was written")
-    }
-}
-
-impl std::error::Error for IdleException {}
 
 #[cfg(test)]
 mod tests {

@@ -27,10 +27,9 @@ use serde_json::json;
 pub(crate) use self::file::TargetFile;
 pub(crate) use self::gate::PolicyFolders;
 use self::gate::remove;
-use crate::exit::Exit;
 use crate::masking::masked;
 use crate::options::{PolicyArg, formats};
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Style, counted};
 use crate::{home, log, moments, policy, request};
 
 /// The file that exceptions are written into one by one.

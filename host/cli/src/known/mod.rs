@@ -18,13 +18,10 @@ use serde::Serialize;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::ask;
-use crate::exit::Exit;
 use crate::home;
 use crate::options::ConfigArgs;
-use crate::print::Printer;
+use crate::print::{Cell, Exit, Printer};
 use crate::settings;
-use crate::table::Cell;
 
 use self::kept::{AddedValues, KeptValue};
 pub(crate) use self::now::{KnownNow, KnownWatch};
@@ -196,7 +193,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 fn remove(args: &RemoveKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.all {
         let count = AddedValues::read(&home::data_folder()?)?.values.len();
-        ask::for_yes(&format!("Remove all {count} values that were added?"), args.yes, printer)?;
+        printer.ask_for_yes(&format!("Remove all {count} values that were added?"), args.yes)?;
     }
     let removed = AddedValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;
     printer.tell(&json!({ "removed": removed }), &format!("{removed} removed"))

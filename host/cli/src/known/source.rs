@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::kept::AddedValues;
 use super::{files, values_of};
-use crate::table::Cell;
+use crate::print::Cell;
 use crate::{child, home};
 
 /// A longer file is no file of settings.
@@ -67,8 +67,7 @@ impl FileFate {
 }
 
 /// How the sources look from outside: it changes with them.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamps(Vec<(PathBuf, Option<Stamp>)>);
+pub(super) type Stamps = Vec<(PathBuf, Option<Stamp>)>;
 
 impl KnownSource {
     pub(crate) fn of(settings: &Settings) -> Self {
@@ -145,13 +144,8 @@ impl KnownSource {
         let named =
             self.files.iter().flat_map(|pattern| files::named(pattern, &self.folder).unwrap_or_default());
         let kept = home::data_folder().map(|data| AddedValues::file(&data)).ok();
-        Stamps(
-            named
-                .chain(kept)
-                .map(|path| (Stamp::at(&path), path))
-                .map(|(stamp, path)| (path, stamp))
-                .collect(),
-        )
+        let stamped = |path: PathBuf| (path.clone(), Stamp::at(&path));
+        named.chain(kept).map(stamped).collect()
     }
 }
 

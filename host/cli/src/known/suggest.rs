@@ -10,22 +10,16 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::{files, user_settings};
-use crate::exit::Exit;
 use crate::home;
 use crate::options::ConfigArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 /// Files of programs that keep credentials, from the home folder.
-const OF_PROGRAMS: [&str; 8] = [
-    ".aws/credentials",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".docker/config.json",
-    ".config/gh/hosts.yml",
-    ".cargo/credentials.toml",
-];
+const OF_PROGRAMS: &str = ".aws/credentials .netrc .npmrc .pypirc .git-credentials .docker/config.json \
+    .config/gh/hosts.yml .cargo/credentials.toml";
+
+/// What names of files of settings end in.
+const ENDS: &str = "env toml yaml yml json ini cfg conf properties pem key local tfvars";
 
 /// Ignored files that are looked at: a workspace may ignore very many.
 const MOST: usize = 5_000;
@@ -50,8 +44,9 @@ pub(super) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<
         known.extend(files::named(pattern, folder)?);
     }
     let home = home::variable("HOME");
-    let of_home =
-        home.iter().flat_map(|home| OF_PROGRAMS.map(|name| (home.join(name), format!("~/{name}"), false)));
+    let of_programs = |home| OF_PROGRAMS.split(' ').map(move |name| (home, name));
+    let of_home = home.iter().flat_map(of_programs);
+    let of_home = of_home.map(|(home, name)| (home.join(name), format!("~/{name}"), false));
     let of_folder = |ignored: bool| {
         let names = files_of(folder, ignored).into_iter();
         names.map(move |name| (folder.join(&name), name, !ignored))
@@ -121,10 +116,11 @@ fn files_of(folder: &Path, ignored: bool) -> Vec<String> {
     let is_settings = |name: &&str| {
         let last = name.rsplit('/').next().unwrap_or(name);
         let is_code = ["node_modules/", "target/", ".venv/", "vendor/", "dist/", "build/"];
+        let is_of_settings = |(_, end): (&str, &str)| ENDS.split(' ').any(|known| known == end);
         let is_named = ignored || last.starts_with(".env") || last.ends_with(".env");
         !is_code.iter().any(|folder| name.contains(folder))
             && is_named
-            && (last.starts_with('.') || !last.contains('.') || has_settings_extension(last))
+            && (last.starts_with('.') || last.rsplit_once('.').is_none_or(is_of_settings))
     };
     names
         .filter_map(|name| std::str::from_utf8(name).ok())
@@ -145,26 +141,6 @@ fn repository(folder: &Path) -> Option<(tempfile::TempDir, PathBuf)> {
         fs::write(ours.path().join("info/exclude"), own).ok()?;
     }
     Some((ours, project.to_owned()))
-}
-
-fn has_settings_extension(name: &str) -> bool {
-    let end = name.rsplit('.').next().unwrap_or_default();
-    [
-        "env",
-        "toml",
-        "yaml",
-        "yml",
-        "json",
-        "ini",
-        "cfg",
-        "conf",
-        "properties",
-        "pem",
-        "key",
-        "local",
-        "tfvars",
-    ]
-    .contains(&end)
 }
 
 #[cfg(test)]

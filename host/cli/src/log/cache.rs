@@ -4,10 +4,8 @@ use clap::Args;
 use leafgate_store::{CacheLine, Filter};
 
 use super::list::short;
-use crate::exit::Exit;
 use crate::moments::local;
-use crate::print::{Printer, Style};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Style};
 
 #[derive(Args)]
 pub(crate) struct CacheArgs {

@@ -1,15 +1,22 @@
-//! Requests, a line each.
+//! Requests, a line each, and as they come.
+
+use std::time::Duration;
 
 use leafgate_record::AnswerOutcome;
-use leafgate_store::RequestLine;
+use leafgate_store::{Log, RequestLine};
 
-use crate::exit::Exit;
+use super::TailArgs;
 use crate::moments::local;
-use crate::print::{Printer, Style};
-use crate::table::{Cell, TextTable};
+use crate::print::{Cell, Exit, Printer, Style, TextTable};
 
 /// Digits of a conversation's key that tell it from others of a day.
 const KEY: usize = 8;
+
+/// How often the log is looked at. Looking costs one read of its header.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// Requests that are read at a time.
+const PAGE: usize = 500;
 
 /// Shows a page, or says why there is nothing.
 pub(super) fn show(lines: &[RequestLine], why_none: &str, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -17,6 +24,28 @@ pub(super) fn show(lines: &[RequestLine], why_none: &str, printer: &mut Printer)
         printer.none(lines.len(), why_none);
         printer.more(&mut table(), lines.iter().map(row))
     })
+}
+
+/// Prints the last requests, and all that come, until the process is ended or nobody reads.
+pub(super) fn tail(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let mut last = log.newest()? - args.lines;
+    let (mut version, mut table) = (None, table());
+    loop {
+        let found = log.data_version()?;
+        if version.replace(found) != Some(found) {
+            loop {
+                let lines = log.after(last, PAGE)?;
+                let Some(newest) = lines.last() else { break };
+                last = newest.id;
+                match printer.is_json() {
+                    true => lines.iter().try_for_each(|line| printer.json_line(line))?,
+                    false => printer.more(&mut table, lines.iter().map(row))?,
+                }
+            }
+            printer.flush()?;
+        }
+        std::thread::sleep(EVERY);
+    }
 }
 
 /// Returns the list of requests, which may grow.

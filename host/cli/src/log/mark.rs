@@ -5,10 +5,9 @@ use leafgate_store::mark;
 use serde_json::json;
 
 use super::folder;
-use crate::exit::Exit;
 use crate::masking::masked;
 use crate::options::one_of;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 #[derive(Args)]
 pub(crate) struct MarkArgs {

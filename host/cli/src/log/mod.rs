@@ -4,7 +4,6 @@ pub(crate) mod cache;
 mod list;
 mod mark;
 mod show;
-mod tail;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -21,15 +20,13 @@ use leafgate_store::{
 };
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::home;
 use crate::masking::masked;
 use crate::moments::local;
 use crate::options::one_of;
-use crate::print::{Printer, Style, ascii_escapes, counted};
+use crate::print::{Cell, Exit, Printer, Style, ascii_escapes, counted};
 use crate::private;
 use crate::runtime;
-use crate::table::Cell;
 
 /// The folder of the log in the data folder.
 pub(crate) const FOLDER: &str = "log";
@@ -265,7 +262,7 @@ pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit>
         Some(LogCommand::Mark(args)) => mark::run(args, printer),
         Some(LogCommand::Reveals(args)) => reveals(&log, args, printer),
         Some(LogCommand::Export(args)) => export(&log, args, printer),
-        Some(LogCommand::Tail(args)) => tail::run(&log, args, printer),
+        Some(LogCommand::Tail(args)) => list::tail(&log, args, printer),
         Some(LogCommand::Search(args)) => search(&log, args, printer),
     }
 }

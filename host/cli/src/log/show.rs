@@ -1,14 +1,12 @@
 //! One request, and what differs between two.
 
-use leafgate_review::rows::Row;
 use leafgate_store::{AnswerView, Log, RecordedEdit, RequestLine, RequestView};
 use serde::Serialize;
 
 use super::list::{outcome, short};
 use super::{DiffArgs, ShowRequestArgs};
-use crate::exit::Exit;
 use crate::moments::moment;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 
 pub(super) fn show(log: &Log, args: &ShowRequestArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let request = log.show(args.id)?;

@@ -15,15 +15,13 @@ use clap::Args;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::AskedPath;
 use leafgate_policy::{Policy, PolicySource};
-use leafgate_review::rows::Row;
 use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
 
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::request::AskedRequest;
 use crate::{home, log, moments, policy, request, runtime, settings};
 use compare::{Plan, PlanCase, PlanChange, compared};
@@ -139,75 +137,68 @@ fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<(PolicySource, 
     }
 }
 
+/// A request to judge, or why it cannot be.
+type PlanRead = Result<PlanCase, String>;
+
 /// Reads requests on this thread, and judges them on as many as there are cores.
 fn judge_all(args: &PlanArgs, policies: &Policies, plan: &mut Plan) -> anyhow::Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (cases, waiting) = mpsc::sync_channel(AHEAD);
     let (waiting, shared) = (Mutex::new(waiting), Mutex::new(&mut *plan));
-    std::thread::scope(|scope| {
+    let notes = std::thread::scope(|scope| {
         let workers: Vec<_> =
             (0..threads).map(|_| scope.spawn(|| judge(&waiting, policies, &shared))).collect();
-        let read = read_all(args, policies, cases, &shared);
+        let read = read_all(args, policies, cases);
         workers.into_iter().try_for_each(|worker| {
             worker.join().map_err(|_| anyhow::anyhow!("a thread that judges has failed"))
         })?;
         read
-    })
+    });
+    plan.notes.extend(notes?);
+    Ok(())
 }
 
-fn judge(waiting: &Mutex<Receiver<PlanCase>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
+fn judge(waiting: &Mutex<Receiver<PlanRead>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
     loop {
         // The lock is that of the queue alone: it is free again before the case is judged.
         let next = waiting.lock().map(|waiting| waiting.recv());
-        let Ok(Ok(case)) = next else { return };
+        let Ok(Ok(read)) = next else { return };
         let Policies { today, new, keys, counter } = policies;
-        let compared = compared(&case, today, new, keys, counter);
+        let judged = read.and_then(|case| match compared(&case, today, new, keys, counter) {
+            Ok(compared) => Ok((case, compared)),
+            Err(error) => Err(format!("{}: {error:#}", case.name)),
+        });
         let Ok(mut plan) = plan.lock() else { return };
-        match compared {
-            Ok(compared) => plan.add(case.number, case.name, compared),
-            Err(error) => plan.unread.push(format!("{}: {error:#}", case.name)),
+        match judged {
+            Ok((case, compared)) => plan.add(case.number, case.name, compared),
+            Err(why) => plan.unread.push(why),
         }
     }
 }
 
+/// Hands all requests over, as long as somebody judges. Returns what is to be said of them.
 fn read_all(
     args: &PlanArgs,
     policies: &Policies,
-    cases: SyncSender<PlanCase>,
-    plan: &Mutex<&mut Plan>,
-) -> anyhow::Result<()> {
-    let unread = |why: String| {
-        if let Ok(mut plan) = plan.lock() {
-            plan.unread.push(why);
-        }
-    };
+    cases: SyncSender<PlanRead>,
+) -> anyhow::Result<Vec<String>> {
+    let mut notes = Vec::new();
     for named in &args.against {
         if named == Path::new(LOG) {
             let filter = log::filter(args.since, None);
             let mut logged = logged::Logged::new(&policies.keys, &policies.today);
-            logged.each(&filter, args.limit as usize, |case| match case {
-                Ok(case) => cases.send(case).is_ok(),
-                Err(why) => {
-                    unread(why);
-                    true
-                }
-            })?;
-            if let Ok(mut plan) = plan.lock() {
-                plan.notes.extend(logged.notes());
-            }
+            logged.each(&filter, args.limit as usize, |case| cases.send(case).is_ok())?;
+            notes.extend(logged.notes());
             continue;
         }
-        match from_file(named, args, &policies.keys) {
-            Ok((case, assumed)) => {
-                if let (Some(assumed), Ok(mut plan)) = (assumed, plan.lock()) {
-                    plan.notes.push(format!("{}: {assumed}", case.name));
-                }
-                drop(cases.send(case));
-            }
-            Err(error) => unread(format!("{error:#}")),
-        }
+        let read = from_file(named, args, &policies.keys).map_err(|error| format!("{error:#}"));
+        let case = read.map(|(case, assumed)| {
+            notes.extend(assumed.map(|assumed| format!("{}: {assumed}", case.name)));
+            case
+        });
+        drop(cases.send(case));
     }
-    Ok(())
+    Ok(notes)
 }
 
 /// Reads a file as a request, and says which format was assumed where that is a guess.

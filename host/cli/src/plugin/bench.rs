@@ -13,10 +13,8 @@ use serde::Serialize;
 
 use super::args::BenchArgs;
 use super::source::{self, AuthorSource};
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Style};
 
 /// What leaves are cut from where nothing else is named: the words that requests are full of.
 const PAGE: &str = "The build failed again after the last change to the scheduler, so I looked at the log under \

@@ -12,8 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::args::BuildArgs;
 use super::{python, source};
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 

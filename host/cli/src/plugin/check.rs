@@ -4,16 +4,14 @@ use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_author::sample;
 use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource, of_hex};
-use leafgate_review::rows::Row;
 use serde::Serialize;
 
 use super::args::CheckArgs;
 use super::inspect::{ShownPlugin, print_plugin};
 use super::source::{self, AuthorSource};
 use super::test;
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 
 /// The output of `--json`.
 #[derive(Serialize)]

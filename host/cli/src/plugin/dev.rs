@@ -1,21 +1,22 @@
 //! `plugin dev`: builds a project again whenever it is saved, asks it its cases, and publishes it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use leafgate_folder::Stamp;
 use leafgate_wasm::WasmLoader;
+use walkdir::{DirEntry, WalkDir};
 
 use super::args::DevArgs;
 use super::source::{self, AuthorSource};
 use super::{test, trial};
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::private;
 
 /// How often the project is looked at. A look is some dozen calls of the system.
@@ -76,47 +77,33 @@ struct DevFiles(BTreeMap<PathBuf, Stamp>);
 
 impl DevFiles {
     fn of(folder: &Path) -> anyhow::Result<Self> {
-        let mut files = DevFiles(BTreeMap::new());
+        let cannot = || format!("cannot look at {}", folder.display());
         if folder.is_file() {
-            files.add_script(folder);
-            return Ok(files);
+            return Ok(DevFiles::of_script(folder));
         }
-        files.add(folder).with_context(|| format!("cannot look at {}", folder.display()))?;
-        Ok(files)
+        let mut files = BTreeMap::new();
+        let is_written = |entry: &DirEntry| entry.depth() == 0 || !is_left_out(entry.file_name());
+        for entry in WalkDir::new(folder).into_iter().filter_entry(is_written) {
+            let entry = entry.with_context(cannot)?;
+            // A file that is gone since is no file.
+            let metadata = entry.metadata().ok().filter(Metadata::is_file);
+            files.extend(metadata.map(|metadata| (entry.into_path(), Stamp::of(&metadata))));
+            ensure!(files.len() <= MOST_FILES, "{}: it holds more than {MOST_FILES} files", cannot());
+        }
+        Ok(DevFiles(files))
     }
 
     /// A script that has no folder of its own, and its cases.
-    fn add_script(&mut self, script: &Path) {
+    fn of_script(script: &Path) -> Self {
         let beside = [script.with_extension("cases.toml"), script.with_file_name("cases.toml")];
-        for path in [script.to_owned()].into_iter().chain(beside) {
-            self.0.extend(Stamp::at(&path).map(|stamp| (path, stamp)));
-        }
-    }
-
-    fn add(&mut self, folder: &Path) -> io::Result<()> {
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let (name, path) = (entry.file_name(), entry.path());
-            // A file that is gone since is no file.
-            let Ok(metadata) = entry.metadata() else { continue };
-            if is_left_out(&name.to_string_lossy()) {
-                continue;
-            }
-            if metadata.is_file() {
-                self.0.insert(path, Stamp::of(&metadata));
-            } else if metadata.is_dir() {
-                self.add(&path)?;
-            }
-            if self.0.len() > MOST_FILES {
-                return Err(io::Error::other(format!("it holds more than {MOST_FILES} files")));
-            }
-        }
-        Ok(())
+        let files = [script.to_owned()].into_iter().chain(beside);
+        DevFiles(files.filter_map(|path| Stamp::at(&path).map(|stamp| (path, stamp))).collect())
     }
 }
 
-fn is_left_out(name: &str) -> bool {
-    BUILT.contains(&name) || name.starts_with('.') && name != ".cargo"
+fn is_left_out(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    BUILT.contains(&&*name) || name.starts_with('.') && name != ".cargo"
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::args::InspectArgs;
 use super::source;
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 /// The output of `plugin inspect --json`.
 #[derive(Serialize)]

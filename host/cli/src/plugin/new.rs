@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use leafgate_author::project::{Language, NewPlugin};
 
 use super::args::NewArgs;
-use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 pub(super) fn run(args: &NewArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let plugin = NewPlugin::new(&args.name, args.world)?.in_language(args.lang);

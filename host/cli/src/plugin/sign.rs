@@ -8,14 +8,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use leafgate_contract::{Signer, of_hex};
-use leafgate_review::rows::Row;
 use leafgate_wasm::{LoaderLimits, Signatures, SigningKey};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::args::{KeyArgs, SignArgs, VerifySignatureArgs};
-use crate::exit::Exit;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::{managed, private};
 
 /// What stands before the key in its file.

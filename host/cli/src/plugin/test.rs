@@ -6,15 +6,13 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use leafgate_author::cases::{self, CaseOutcome, Cases};
 use leafgate_contract::PluginLoader as _;
-use leafgate_review::rows::Row;
 use leafgate_wasm::WasmLoader;
 use serde::Serialize;
 
 use super::args::TestArgs;
 use super::source::AuthorSource;
-use crate::exit::Exit;
 use crate::policy;
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Row, Style, counted};
 
 /// The output of `--json`.
 #[derive(Serialize)]

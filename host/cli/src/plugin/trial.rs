@@ -12,15 +12,13 @@ use leafgate_contract::{
     PluginSource, Spent, TransformRequest, World,
 };
 use leafgate_policy::{Policy, PolicySource};
-use leafgate_review::rows::Row;
 use leafgate_wasm::LogSink;
 use toml::{Table, Value};
 
 use super::args::RunPluginArgs;
 use super::source::{self, AuthorSource};
-use crate::exit::Exit;
 use crate::options::ConfigArgs;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Row, Style};
 use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::{apply, policy};
 

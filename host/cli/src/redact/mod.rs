@@ -6,7 +6,6 @@ mod export;
 mod file;
 mod session;
 
-use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,9 +21,8 @@ use serde::Serialize;
 
 pub(crate) use self::export::{JudgedExport, judge};
 use crate::apply;
-use crate::exit::Exit;
 use crate::options::RedactArgs;
-use crate::print::{Printer, counted};
+use crate::print::{Exit, Printer, counted};
 use crate::{policy, request};
 
 const EDITS: &str = "other edits by rules";
@@ -54,22 +52,13 @@ struct Redacted {
 }
 
 /// Where something stands in a file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, derive_more::Display, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 enum FindingPlace {
     /// Of a session.
     Line { line: usize },
     /// Of an export.
     Pointer { pointer: String },
-}
-
-impl fmt::Display for FindingPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FindingPlace::Line { line } => write!(f, "{line}"),
-            FindingPlace::Pointer { pointer } => f.write_str(pointer),
-        }
-    }
 }
 
 /// A redaction.

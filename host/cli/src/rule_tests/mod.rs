@@ -9,15 +9,13 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_policy::Policy;
-use leafgate_review::rows::Row;
 use leafgate_trials::{
     Difference, Expectation, Grade, RuleTest, RuleTests, TestOutcome, TestPlace, WrittenFile,
 };
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::options::PolicyArg;
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Row, Style, counted};
 use crate::{policy, private, words};
 
 #[derive(Args)]

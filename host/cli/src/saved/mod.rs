@@ -14,15 +14,11 @@ use leafgate_admin::{
     SavedList, SavedScope, SetSaved,
 };
 use leafgate_gate::{SavedStore, saved_views};
-use leafgate_review::rows::Row;
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
-use crate::ask;
-use crate::exit::Exit;
 use crate::options::{CaptureArgs, RemoveArgs, SavedCommand, SavedGateArgs, SetSavedArgs};
-use crate::print::{Printer, Style};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Row, Style};
 use crate::{runtime, words};
 
 pub(crate) fn run(
@@ -53,7 +49,7 @@ pub(crate) fn run(
         }
         (SavedCommand::Remove(RemoveArgs { scope, yes, .. }), _) => {
             let which = scope.map_or("the scope in which edits are saved", SavedScope::name);
-            ask::for_yes(&format!("Remove all saved edits of {which}?"), *yes, printer)?;
+            printer.ask_for_yes(&format!("Remove all saved edits of {which}?"), *yes)?;
             clear(&source, *scope, printer)
         }
         (SavedCommand::Capture(args), _) => capture(source.gate()?, args, printer),

@@ -9,17 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
-use leafgate_review::rows::Row;
 use leafgate_saved::SavedFile;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::files::read_text;
-use crate::exit::Exit;
 use crate::options::TrustArgs;
-use crate::print::{Printer, Style, counted};
-use crate::table::Cell;
+use crate::print::{Cell, Exit, Printer, Row, Style, counted};
 use crate::{home, private};
 
 /// Cells of a line that shows how a text begins.

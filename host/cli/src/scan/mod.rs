@@ -15,12 +15,10 @@ use clap::Args;
 use leafgate_detect::{
     Confidence, DetectorInfo, Engine, Finding, Input, KnownValues, UnknownDetector, pack_of,
 };
-use leafgate_review::rows::Row;
 use serde::Serialize;
 
-use crate::exit::Exit;
 use crate::known;
-use crate::print::{Printer, Style, counted};
+use crate::print::{Exit, Printer, Row, Style, counted};
 use files::ScanFiles;
 use places::{ScanPlace, places};
 use windows::{ScanWindow, ScanWindows};

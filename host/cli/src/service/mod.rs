@@ -15,8 +15,7 @@ use clap::Subcommand;
 
 use self::files::Manager;
 use crate::client::exec::{NO_PROXY, PROXIES};
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::standing::Standing;
 use crate::stop::Stop;
 use crate::{home, private, serve, settings, standing};

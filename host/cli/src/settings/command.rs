@@ -2,10 +2,9 @@
 
 use leafgate_config::{Layer, Shown};
 
-use crate::exit::Exit;
 use crate::masking;
 use crate::options::ConfigArgs;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 
 /// Prints every setting with the place that it comes from.
 pub(crate) fn run(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

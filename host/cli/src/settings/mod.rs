@@ -4,7 +4,6 @@
 mod command;
 mod limits;
 mod setup;
-mod shown;
 mod upstream;
 
 use std::ffi::OsString;
@@ -15,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
-use leafgate_diagnostic::Diagnostics;
+use leafgate_diagnostic::{Diagnostics, hint_for};
 use leafgate_gate::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, TrialConfig, UpstreamName};
 use leafgate_http::listener::listen_address;
 use leafgate_policy::PolicySource;
@@ -222,7 +221,7 @@ fn setup_of(
     let (listen, admin_listen) = (reader.address("listen"), reader.address("admin.listen"));
     let metrics_listen = reader.address("metrics.listen");
     let intercept = reader.of("intercept", parsed(settings.texts("intercept")));
-    let metadata_fields = reader.of("metadata-fields", shown::fields(settings.texts("metadata-fields")));
+    let metadata_fields = reader.of("metadata-fields", metadata_fields(settings.texts("metadata-fields")));
     let models = reader.take(models(settings));
     let traces = settings.text("traces").map(str::parse::<Collector>).transpose();
     let traces = reader.of("traces", traces.map_err(Into::into));
@@ -263,6 +262,16 @@ fn setup_of(
         client: None,
         standing: None,
     })
+}
+
+/// Returns the fields of these names, which people are shown beside what a request says; none for none.
+fn metadata_fields(names: &[String]) -> anyhow::Result<Vec<MetadataField>> {
+    let known: Vec<&str> = MetadataField::ALL.iter().map(|field| field.name()).collect();
+    let field = |name: &String| match MetadataField::from_name(name) {
+        Some(field) => Ok(field),
+        None => bail!("there is no field `{name}`; {}", hint_for(name, &known)),
+    };
+    names.iter().map(field).collect()
 }
 
 /// Returns the models that are known: those of the settings before those that are built in.

@@ -4,14 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use leafgate_admin::{RuntimeFile, Status};
+use leafgate_admin::{RuntimeFile, StartedWith, Status};
+use leafgate_words::words;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::kept::StandingRecord;
-use super::{Need, Standing, ask, clients, port, setup, started};
+use super::{Need, Standing, ask, clients, port, setup};
 use crate::print::Printer;
 use crate::{home, private, settings};
 
@@ -24,12 +25,15 @@ const MOMENT: Duration = Duration::from_secs(10);
 /// How long it may take to end: what is in flight is answered first.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Why a gate that runs is another one than would be started now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GateMisfit {
-    Upstreams,
-    Settings,
-    Program,
+words! {
+    /// Why a gate that runs is another one than would be started now.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum GateMisfit {
+        Upstreams = "for the models of your own",
+        Settings = "for the settings as they are now",
+        Program = "as it is another build of leafgate",
+    }
+    fn told = 0;
 }
 
 impl GateMisfit {
@@ -39,20 +43,12 @@ impl GateMisfit {
         if !kept.upstreams.iter().all(|(_, name)| has(name)) {
             return Ok(Some(GateMisfit::Upstreams));
         }
-        let now = started::now()?;
+        let now = started_with()?;
         Ok(match &gate.started_with {
             Some(then) if then.settings != now.settings => Some(GateMisfit::Settings),
             Some(then) if then.program == now.program => None,
             _ => Some(GateMisfit::Program),
         })
-    }
-
-    fn told(self) -> &'static str {
-        match self {
-            GateMisfit::Upstreams => "for the models of your own",
-            GateMisfit::Settings => "for the settings as they are now",
-            GateMisfit::Program => "as it is another build of leafgate",
-        }
     }
 }
 
@@ -218,4 +214,20 @@ fn first_line(child: &mut Child) -> Option<String> {
     let mut line = String::new();
     BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
     line.strip_suffix('\n').map(str::to_owned)
+}
+
+/// Returns what the standing gate would be started with now: this program, as it lies on disk, and the user's settings.
+pub(super) fn started_with() -> anyhow::Result<StartedWith> {
+    Ok(StartedWith {
+        program: home::keyed("program", program().as_bytes())?,
+        settings: home::keyed("settings", &settings::of_user()?.identity())?,
+    })
+}
+
+/// Builds of one version are told from each other by their files.
+fn program() -> String {
+    let file = std::env::current_exe().and_then(std::fs::metadata).ok();
+    let size = file.as_ref().map(std::fs::Metadata::len);
+    let time = file.and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    format!("{} {size:?} {time:?}", env!("CARGO_PKG_VERSION"))
 }

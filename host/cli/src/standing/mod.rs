@@ -18,7 +18,6 @@ mod begin;
 mod clients;
 mod kept;
 mod port;
-mod started;
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -32,10 +31,9 @@ use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 pub(crate) use self::clients::ClientsBehind;
 use self::kept::StandingRecord;
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::managed::{self, Managed};
 use crate::options::StopArgs;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::runtime::{self, GateName};
 use crate::settings::{GateSetup, LogTo};
 use crate::stop::Stop;
@@ -132,7 +130,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
         );
     }
     setup.log = LogTo::File;
-    setup.standing = Some(started::now()?);
+    setup.standing = Some(begin::started_with()?);
     Ok(setup)
 }
 

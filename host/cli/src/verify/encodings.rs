@@ -11,9 +11,7 @@ use leafgate_vault::{TokenKeys, Vault};
 use leafgate_verify::encoding::{Beside, EncodingFate, SampleKind, TextEncoding, encodings};
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::print::{Printer, Style};
-use crate::table;
+use crate::print::{Cell, Exit, Printer, Style};
 use crate::{home, request};
 
 /// Kinds of secrets that are tried.
@@ -114,9 +112,9 @@ fn print(matrix: &Matrix, printer: &mut Printer) -> anyhow::Result<()> {
         let row = |row: &&EncodingRow| {
             let style = if row.contained { Style::Plain } else { Style::Error };
             std::array::from_fn(|place| match place.checked_sub(1).map(|kind| SampleKind::ALL[kind].name()) {
-                None => table::Cell::new(style, row.encoding),
+                None => Cell::new(style, row.encoding),
                 Some(kind) => {
-                    table::Cell::new(style, row.secrets.get(kind).map_or("-".to_owned(), |cell| cell.words()))
+                    Cell::new(style, row.secrets.get(kind).map_or("-".to_owned(), |cell| cell.words()))
                 }
             })
         };

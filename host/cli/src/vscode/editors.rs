@@ -6,23 +6,34 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::LazyLock;
 
+use leafgate_words::words;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::home;
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct EditionTable {
+    edition: Vec<Edition>,
+}
+
 /// An edition of the editor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Edition {
     pub(crate) name: &'static str,
-    /// What starts it.
-    pub(crate) command: &'static str,
+    /// What starts it, if that is a program.
+    command: Option<&'static str>,
     /// Where its settings may lie, from these places on.
-    places: &'static [(EditorBase, &'static str)],
+    places: Vec<(EditorBase, &'static str)>,
 }
 
 /// From where on a folder of settings is named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum EditorBase {
     /// Where programs of a desktop keep their settings.
     Config,
@@ -34,35 +45,12 @@ enum EditorBase {
 
 use EditorBase::{Config, Data, Home};
 
-pub(crate) const EDITIONS: [Edition; 6] = [
-    Edition {
-        name: "VS Code",
-        command: "code",
-        places: &[(Config, "Code/User"), (Home, ".var/app/com.visualstudio.code/config/Code/User")],
-    },
-    Edition {
-        name: "VS Code Insiders",
-        command: "code-insiders",
-        places: &[(Config, "Code - Insiders/User")],
-    },
-    Edition {
-        name: "VSCodium",
-        command: "codium",
-        places: &[(Config, "VSCodium/User"), (Home, ".var/app/com.vscodium.codium/config/VSCodium/User")],
-    },
-    Edition { name: "Code - OSS", command: "code-oss", places: &[(Config, "Code - OSS/User")] },
-    Edition { name: "code-server", command: "code-server", places: &[(Data, "code-server/User")] },
-    Edition {
-        name: "remote server",
-        command: "",
-        places: &[
-            (Home, ".vscode-server/data/Machine"),
-            (Home, ".vscode-server-insiders/data/Machine"),
-            (Home, ".vscodium-server/data/Machine"),
-            (Home, ".vscode-remote/data/Machine"),
-        ],
-    },
-];
+/// Returns all editions.
+pub(super) fn editions() -> &'static [Edition] {
+    static TABLE: LazyLock<EditionTable> =
+        LazyLock::new(|| toml::from_str(include_str!("editors.toml")).expect("tests read it"));
+    &TABLE.edition
+}
 
 /// A folder of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,32 +60,18 @@ pub(crate) struct SettingsFolder {
     folder: PathBuf,
 }
 
-/// What a file of settings is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EditorFile {
-    /// `settings.json`.
-    Settings,
-    /// `chatLanguageModels.json`: the user's own models.
-    Models,
-}
-
-impl EditorFile {
-    pub(super) const ALL: [EditorFile; 2] = [EditorFile::Settings, EditorFile::Models];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            EditorFile::Settings => "settings.json",
-            EditorFile::Models => "chatLanguageModels.json",
-        }
+words! {
+    /// What a file of settings is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum EditorFile {
+        /// The settings themselves.
+        Settings = "settings.json" / "settings",
+        /// The user's own models.
+        Models = "chatLanguageModels.json" / "languageModels",
     }
-
+    pub(super) fn name = 0;
     /// The flag of a profile that uses what the default one has.
-    fn flag(self) -> &'static str {
-        match self {
-            EditorFile::Settings => "settings",
-            EditorFile::Models => "languageModels",
-        }
-    }
+    fn flag = 1;
 }
 
 /// Where macOS has both of them.
@@ -120,12 +94,12 @@ impl EditorBase {
 
 impl Edition {
     /// Returns the edition that a program starts.
-    pub(crate) fn of(program: &str) -> Option<Edition> {
-        EDITIONS.into_iter().find(|edition| edition.command == program && !program.is_empty())
+    pub(crate) fn of(program: &str) -> Option<&'static Edition> {
+        editions().iter().find(|edition| edition.command == Some(program))
     }
 
     /// Returns the folders where its settings may lie, whether they are there or not.
-    fn folders(self, is_macos: bool, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
+    fn folders(&self, is_macos: bool, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<SettingsFolder> {
         let folder = |&(base, place): &(EditorBase, &str)| Some(base.folder(is_macos, variable)?.join(place));
         let folders = self.places.iter().filter_map(folder);
         folders.map(|folder| SettingsFolder { editor: self.name.to_owned(), folder }).collect()
@@ -133,8 +107,8 @@ impl Edition {
 }
 
 /// Returns the folders of settings that are there, of one edition or of all.
-pub(crate) fn installed(only: Option<Edition>) -> Vec<SettingsFolder> {
-    let editions = EDITIONS.into_iter().filter(|edition| only.is_none_or(|only| only == *edition));
+pub(crate) fn installed(only: Option<&'static Edition>) -> Vec<SettingsFolder> {
+    let editions = only.map_or(editions(), std::slice::from_ref).iter();
     let folders = editions.flat_map(|edition| edition.folders(cfg!(target_os = "macos"), &home::variable));
     folders.filter(|folder| folder.folder.is_dir()).collect()
 }
@@ -191,7 +165,7 @@ mod tests {
         let folders = |is_macos, set: &[(&str, &str)]| {
             let variable =
                 |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into());
-            let all = EDITIONS.into_iter().flat_map(|edition| edition.folders(is_macos, &variable));
+            let all = editions().iter().flat_map(|edition| edition.folders(is_macos, &variable));
             all.map(|folder| folder.folder.display().to_string()).collect::<Vec<_>>()
         };
         let linux = folders(false, &[("HOME", "/h")]);

@@ -10,27 +10,27 @@ mod files;
 mod jsonc;
 mod led;
 mod models;
-mod record;
 mod status;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::editors::installed;
-use self::editors::{EDITIONS, EditorFile};
 pub(crate) use self::editors::{Edition, SettingsFolder};
+use self::editors::{EditorFile, editions};
 use self::files::{UserFile, real_path};
-use self::led::{EditorLead, give_back};
+use self::led::{EditorLead, SettingChanges, give_back};
 pub(crate) use self::models::Names;
-use self::record::Record;
 pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
-use crate::exit::Exit;
-use crate::print::Printer;
+use crate::print::{Exit, Printer};
 use crate::standing::{self, Need, Standing};
+use crate::{home, private};
 
 #[derive(Subcommand)]
 pub(crate) enum VscodeCommand {
@@ -74,6 +74,36 @@ pub(crate) fn is_led(listen: &str) -> bool {
     Record::read().is_ok_and(|record| record.gate == listen && !record.files.is_empty())
 }
 
+/// What was changed in which files of settings.
+const FILE: &str = "vscode.json";
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Record {
+    /// The gate that the files lead to.
+    gate: String,
+    files: BTreeMap<PathBuf, SettingChanges>,
+}
+
+impl Record {
+    fn read() -> anyhow::Result<Record> {
+        let path = home::data_folder()?.join(FILE);
+        let wrong = || {
+            format!(
+                "{} says what settings of VS Code were before, and cannot be used: restore it, or remove it and mend the settings by hand",
+                path.display()
+            )
+        };
+        private::read_json(&path, wrong)
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let data = home::data_folder()?;
+        private::write_json(&data, FILE, self)
+            .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
+    }
+}
+
 /// A file that is to lead to the gate.
 struct Leading {
     editor: String,
@@ -97,7 +127,7 @@ impl Leading {
     }
 
     /// Returns the text that leads there, and what that changes.
-    fn led(&self, to: EditorLead<'_>) -> anyhow::Result<(String, led::SettingChanges)> {
+    fn led(&self, to: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
         let led = led::lead(self.before.as_deref(), self.kind, to);
         led.with_context(|| format!("{} is not changed", self.path.display()))
     }
@@ -105,7 +135,7 @@ impl Leading {
 
 fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {
     if folders.is_empty() {
-        let known: Vec<_> = EDITIONS.iter().map(|edition| edition.name).collect();
+        let known: Vec<_> = editions().iter().map(|edition| edition.name).collect();
         bail!("no settings of {} are found: name the folder of yours with --user-data-dir", known.join(", "));
     }
     let standing = Standing::lock()?;
@@ -168,12 +198,12 @@ fn to_lead(folders: &[SettingsFolder], record: &Record) -> anyhow::Result<Vec<Le
         anyhow::Ok(())
     };
     for folder in folders {
-        for kind in EditorFile::ALL {
+        for &kind in EditorFile::ALL {
             folder.files(kind).iter().try_for_each(|path| add(&folder.editor, kind, path))?;
         }
     }
     for path in record.files.keys().filter(|path| path.exists()) {
-        let kind = EditorFile::ALL.into_iter().find(|kind| path.ends_with(kind.name()));
+        let kind = EditorFile::ALL.iter().copied().find(|kind| path.ends_with(kind.name()));
         add("led before", kind.unwrap_or(EditorFile::Settings), path)?;
     }
     Ok(files)
@@ -216,7 +246,7 @@ fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 }
 
 /// Gives a file back; returns what was changed meanwhile.
-fn give_back_file(path: &Path, changes: &led::SettingChanges) -> anyhow::Result<Vec<String>> {
+fn give_back_file(path: &Path, changes: &SettingChanges) -> anyhow::Result<Vec<String>> {
     let file = UserFile::read(path)?;
     let Some(text) = file.text()? else { return Ok(Vec::new()) };
     let given = give_back(text, changes)?;

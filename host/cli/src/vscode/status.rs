@@ -11,9 +11,8 @@ use super::files::{UserFile, real_path};
 use super::jsonc::Jsonc;
 use super::{led, models};
 use crate::admin::AdminClient;
-use crate::exit::Exit;
 use crate::mode::unguarded;
-use crate::print::{Printer, Style};
+use crate::print::{Exit, Printer, Style};
 use crate::standing;
 
 /// What no setting leads through a gate.
@@ -62,7 +61,7 @@ impl EditorReport {
         };
         let mut files = Vec::new();
         for folder in folders {
-            for kind in EditorFile::ALL {
+            for &kind in EditorFile::ALL {
                 for path in folder.files(kind) {
                     files.push(FileReport::of(folder, kind, &path, listen.as_deref().unwrap_or_default())?);
                 }

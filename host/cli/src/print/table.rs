@@ -2,9 +2,9 @@
 
 use std::io;
 
-use leafgate_review::rows::{Row, StyledText};
+use leafgate_review::rows::StyledText;
 
-use crate::print::{Printer, Style};
+use super::{Printer, Row, Style};
 
 /// Cells of the widest column but the last, which is as wide as it is. What is longer is cut.
 const WIDEST: usize = 48;
