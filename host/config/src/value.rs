@@ -1,6 +1,5 @@
 //! Values of settings, and how they are written.
 
-use std::fmt;
 use std::time::Duration;
 
 use leafgate_admin::shown_url;
@@ -38,17 +37,19 @@ pub enum Kind {
     Word(Vec<String>),
 }
 
-/// A value, made of what a value of its kind is.
-#[derive(Clone, PartialEq, Eq, derive_more::From)]
+/// A value, made of what a value of its kind is. It may be a password, so its text is not printed by accident.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug, derive_more::From)]
 pub enum Value {
     /// Of a switch.
     #[from]
     Switch(bool),
     /// Of a text, a path, a policy or a word.
     #[from(&str)]
+    #[debug("Text({} bytes)", _0.len())]
     Text(String),
     /// Of texts or paths.
     #[from]
+    #[debug("Texts({})", _0.len())]
     Texts(Vec<String>),
     /// Of a size or a count.
     Number(u64),
@@ -66,19 +67,6 @@ pub struct ValueError {
 }
 
 impl std::error::Error for ValueError {}
-
-/// A value may be a password, so its text is not printed by accident.
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Switch(on) => write!(f, "Switch({on})"),
-            Value::Text(text) => write!(f, "Text({} bytes)", text.len()),
-            Value::Texts(texts) => write!(f, "Texts({})", texts.len()),
-            Value::Number(number) => write!(f, "Number({number})"),
-            Value::Time(time) => write!(f, "Time({time:?})"),
-        }
-    }
-}
 
 impl Value {
     /// Returns it as texts.
