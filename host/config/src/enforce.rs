@@ -4,7 +4,7 @@
 //! say otherwise; and all else is as users like it.
 
 use crate::file::Layer;
-use crate::keys::OF_OPERATOR;
+use crate::keys::KEYS;
 use crate::resolve::{OWN, SettingSource, of_upstream};
 use crate::value::Value;
 
@@ -38,7 +38,7 @@ impl Layer {
     /// Each is told with its place, and no value is quoted.
     pub fn beyond(&self, enforced: Option<&Layer>) -> Vec<String> {
         let told = |(key, (value, source)): (&String, &(Value, SettingSource))| {
-            if OF_OPERATOR.contains(&key.as_str()) {
+            if KEYS.iter().any(|known| known.operator && known.name == *key) {
                 return Some(format!(
                     "`{key}` ({source}) counts in the settings of the machine's operator alone: take it out"
                 ));

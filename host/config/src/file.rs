@@ -8,7 +8,7 @@ use leafgate_diagnostic::{Diagnostics, Severity, hint_for};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keys::{KEYS, OF_TESTS, OTHERS, SettingKey, UPSTREAM_KEYS, UPSTREAMS, variable};
+use crate::keys::{KEYS, SettingKey, TABLE, UPSTREAM_KEYS, UPSTREAMS, variable};
 use crate::resolve::SettingSource;
 use crate::value::{Kind, Value};
 
@@ -46,15 +46,15 @@ impl Layer {
     /// The first thing that is wrong: what a variable must be, or which one was meant.
     pub fn of_environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> Result<Layer, String> {
         let mut layer = Layer::default();
-        let known: Vec<(String, &SettingKey)> = KEYS.iter().map(|key| (variable(key.name), key)).collect();
+        let known: Vec<(String, &SettingKey)> = KEYS.iter().map(|key| (variable(&key.name), key)).collect();
         for (name, text) in variables.filter(|(_, text)| !text.is_empty()) {
             let Some((_, key)) = known.iter().find(|(variable, _)| variable == name) else {
                 refuse_slip(name, &known)?;
                 continue;
             };
             let value =
-                key.kind.parse(text).map_err(|error| format!("the variable {name} is wrong: {error}"))?;
-            layer.values.insert(key.name.to_owned(), (value, SettingSource::Variable(name.to_owned())));
+                key.kind().parse(text).map_err(|error| format!("the variable {name} is wrong: {error}"))?;
+            layer.values.insert(key.name.clone(), (value, SettingSource::Variable(name.to_owned())));
         }
         Ok(layer)
     }
@@ -64,11 +64,11 @@ impl Layer {
     /// # Errors
     /// What the flag must be.
     pub fn set_flag(&mut self, flag: &str, key: &str, text: &str) -> Result<(), String> {
-        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        let names: Vec<&str> = KEYS.iter().map(|key| &*key.name).collect();
         let Some(known) = KEYS.iter().find(|known| known.name == key) else {
             return Err(format!("{flag}: there is no setting `{key}`; {}", hint_for(key, &names)));
         };
-        let value = known.kind.parse(text).map_err(|error| match flag {
+        let value = known.kind().parse(text).map_err(|error| match flag {
             SET => format!("{SET} {key} is wrong: {error}"),
             flag => format!("{flag} is wrong: {error}"),
         })?;
@@ -80,8 +80,8 @@ impl Layer {
 /// A variable that can only be meant as a setting is not passed over: a gate with another policy than
 /// was meant would serve.
 fn refuse_slip(name: &str, known: &[(String, &SettingKey)]) -> Result<(), String> {
-    let is_of_tests = OF_TESTS.contains(&name) || name.starts_with("LEAFGATE_TEST");
-    if !name.starts_with(PREFIX) || OTHERS.contains(&name) || is_of_tests {
+    let mut others = TABLE.variables_of_program.iter().chain(&TABLE.variables_of_tests);
+    if !name.starts_with(PREFIX) || name.starts_with("LEAFGATE_TEST") || others.any(|other| other == name) {
         return Ok(());
     }
     if name.starts_with("LEAFGATE_UPSTREAMS_") {
@@ -90,14 +90,14 @@ fn refuse_slip(name: &str, known: &[(String, &SettingKey)]) -> Result<(), String
              `[upstreams.name]`"
         ));
     }
-    let settings = known.iter().map(|(name, _)| name.as_str());
-    let names: Vec<&str> = settings.chain(OTHERS).collect();
+    let settings = known.iter().map(|(name, _)| name);
+    let names: Vec<&str> = settings.chain(&TABLE.variables_of_program).map(String::as_str).collect();
     Err(format!("the variable {name} is no setting; {}", hint_for(name, &names)))
 }
 
 /// Returns what may stand where an unknown key does: keys of its table, or at the top keys and tables.
-fn known_beside(name: &str, keys: &[SettingKey]) -> Vec<&'static str> {
-    let names = keys.iter().map(|key| (key.name, key.name.split_once('.').map(|(group, _)| group)));
+fn known_beside<'k>(name: &str, keys: &'k [SettingKey]) -> Vec<&'k str> {
+    let names = keys.iter().map(|key| (&*key.name, key.name.split_once('.').map(|(group, _)| group)));
     let mut known: Vec<&str> = match name.split_once('.') {
         Some((table, _)) => names.filter(|(_, group)| *group == Some(table)).map(|(name, _)| name).collect(),
         None => names.map(|(name, group)| group.unwrap_or(name)).chain([UPSTREAMS]).collect(),
@@ -123,7 +123,7 @@ impl ConfigReader<'_> {
                     let hint = "write `[upstreams.name]` above each upstream".to_owned();
                     self.error(value.span(), "`upstreams` must hold tables", hint);
                 }
-                (name, _) => self.take(KEYS, "", name, key.span(), value),
+                (name, _) => self.take(&KEYS, "", name, key.span(), value),
             }
         }
     }
@@ -142,7 +142,7 @@ impl ConfigReader<'_> {
             }
             let prefix = format!("{UPSTREAMS}.{name}.");
             for (key, value) in inner {
-                self.take(UPSTREAM_KEYS, &prefix, key.get_ref(), key.span(), value);
+                self.take(&UPSTREAM_KEYS, &prefix, key.get_ref(), key.span(), value);
             }
         }
     }
@@ -173,11 +173,11 @@ impl ConfigReader<'_> {
                 hint_for(name, &known_beside(name, keys)),
             );
         };
-        match key.kind.read(value.get_ref()) {
+        match key.kind().read(value.get_ref()) {
             Ok(value) => {
                 let line = self.diagnostics.line(self.file, &at);
                 let source = SettingSource::File { file: self.shown.clone(), line };
-                let value = self.in_folder(key.kind, value);
+                let value = self.in_folder(key.kind(), value);
                 self.layer.values.insert(format!("{prefix}{name}"), (value, source));
             }
             Err(error) => self.error(value.span(), format!("`{name}`: {error}"), format!("{}.", key.about)),
@@ -185,7 +185,7 @@ impl ConfigReader<'_> {
     }
 
     /// Paths of a file are relative to it, wherever the gate is started.
-    fn in_folder(&self, kind: Kind, value: Value) -> Value {
+    fn in_folder(&self, kind: &Kind, value: Value) -> Value {
         let beside = |path: String| self.folder.join(path).display().to_string();
         match (kind, value) {
             (Kind::Policy, Value::Text(word)) if matches!(&*word, "default" | "none" | "own") => {

@@ -9,7 +9,7 @@ use crate::value::Kind;
 /// Returns the schema.
 pub fn schema() -> Value {
     let mut top = Map::new();
-    for key in KEYS {
+    for key in *KEYS {
         match key.name.split_once('.') {
             None => drop(top.insert(key.name.to_owned(), of_key(key))),
             Some((group, name)) => {
@@ -38,17 +38,17 @@ fn table(properties: Map<String, Value>) -> Value {
 }
 
 fn of_key(key: &SettingKey) -> Value {
-    let mut schema = of_kind(key.kind);
+    let mut schema = of_kind(key.kind());
     // What has a unit is a text, of which a schema knows no bounds.
-    let bounds = match key.kind {
-        Kind::Size(_) | Kind::Time(_) => format!(" ({})", key.kind.expected()),
+    let bounds = match key.kind() {
+        Kind::Size(_) | Kind::Time(_) => format!(" ({})", key.kind().expected()),
         _ => String::new(),
     };
     schema["description"] = format!("{}{bounds}", key.about).into();
     schema
 }
 
-fn of_kind(kind: Kind) -> Value {
+fn of_kind(kind: &Kind) -> Value {
     match kind {
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Text | Kind::Url | Kind::Command | Kind::Path | Kind::Policy => {
@@ -58,10 +58,10 @@ fn of_kind(kind: Kind) -> Value {
             json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
         }
         Kind::Size(bounds) => json!({ "oneOf": [
-            integer(bounds),
+            integer(*bounds),
             { "type": "string", "pattern": "^[0-9_]+ ?(B|KB|MB|GB|KiB|MiB|GiB)?$" },
         ]}),
-        Kind::Count(bounds) => integer(bounds),
+        Kind::Count(bounds) => integer(*bounds),
         Kind::Time(_) => json!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$" }),
         Kind::Word(words) => json!({ "enum": words }),
     }
@@ -82,10 +82,10 @@ mod tests {
     #[test]
     fn every_key_is_in_the_schema() {
         let schema = schema();
-        for key in KEYS {
+        for key in *KEYS {
             let pointer = format!("/properties/{}", key.name.replace('.', "/properties/"));
             let description = schema.pointer(&pointer).and_then(|key| key["description"].as_str());
-            assert!(description.is_some_and(|it| it.starts_with(key.about)), "{pointer}");
+            assert!(description.is_some_and(|it| it.starts_with(&key.about)), "{pointer}");
         }
         let upstream = &schema["properties"][UPSTREAMS]["additionalProperties"];
         assert_eq!(upstream["properties"].as_object().unwrap().len(), UPSTREAM_KEYS.len());

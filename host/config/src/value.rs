@@ -1,14 +1,15 @@
 //! Values of settings, and how they are written.
 
-use std::fmt;
 use std::time::Duration;
 
 use leafgate_admin::shown_url;
 use leafgate_diagnostic::number::{NumberRange, in_millis, in_unit, in_units, shown_time};
+use serde::Deserialize;
 use toml::de::DeValue;
 
 /// What a setting takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// `true` or `false`.
     Switch,
@@ -33,20 +34,22 @@ pub enum Kind {
     /// A number and a unit, `500ms`, `30s`, `5m`, `8h`; its bounds are milliseconds.
     Time(NumberRange),
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(Vec<String>),
 }
 
-/// A value, made of what a value of its kind is.
-#[derive(Clone, PartialEq, Eq, derive_more::From)]
+/// A value, made of what a value of its kind is. It may be a password, so its text is not printed by accident.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug, derive_more::From)]
 pub enum Value {
     /// Of a switch.
     #[from]
     Switch(bool),
     /// Of a text, a path, a policy or a word.
     #[from(&str)]
+    #[debug("Text({} bytes)", _0.len())]
     Text(String),
     /// Of texts or paths.
     #[from]
+    #[debug("Texts({})", _0.len())]
     Texts(Vec<String>),
     /// Of a size or a count.
     Number(u64),
@@ -64,19 +67,6 @@ pub struct ValueError {
 }
 
 impl std::error::Error for ValueError {}
-
-/// A value may be a password, so its text is not printed by accident.
-impl fmt::Debug for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Switch(on) => write!(f, "Switch({on})"),
-            Value::Text(text) => write!(f, "Text({} bytes)", text.len()),
-            Value::Texts(texts) => write!(f, "Texts({})", texts.len()),
-            Value::Number(number) => write!(f, "Number({number})"),
-            Value::Time(time) => write!(f, "Time({time:?})"),
-        }
-    }
-}
 
 impl Value {
     /// Returns it as texts.
@@ -102,15 +92,12 @@ const SIZES: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
-/// Longest time in milliseconds. Nothing of a gate takes a week, and longer ones overflow clocks.
-pub(crate) const LONGEST: u64 = 7 * 24 * 3600 * 1000;
-
 impl Kind {
     /// Reads a value of a TOML file.
     ///
     /// # Errors
     /// When it is of another type, or out of range.
-    pub fn read(self, value: &DeValue<'_>) -> Result<Value, ValueError> {
+    pub fn read(&self, value: &DeValue<'_>) -> Result<Value, ValueError> {
         match (self, value) {
             (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
             (Kind::Texts | Kind::Paths, DeValue::Array(texts)) => {
@@ -135,7 +122,7 @@ impl Kind {
     ///
     /// # Errors
     /// When it is none.
-    pub fn parse(self, text: &str) -> Result<Value, ValueError> {
+    pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let value = match self {
             Kind::Switch => match text {
                 "true" | "1" | "on" => Some(Value::Switch(true)),
@@ -159,17 +146,17 @@ impl Kind {
                 let millis = in_millis(text).filter(|millis| bounds.allow(*millis));
                 millis.map(|millis| Value::Time(Duration::from_millis(millis)))
             }
-            Kind::Word(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
+            Kind::Word(words) => words.iter().any(|word| word == text).then(|| Value::Text(text.to_owned())),
         };
         value.ok_or_else(|| self.error())
     }
 
-    fn error(self) -> ValueError {
+    fn error(&self) -> ValueError {
         ValueError { expected: self.expected() }
     }
 
     /// Returns what a value looks like, in words.
-    pub fn expected(self) -> String {
+    pub fn expected(&self) -> String {
         match self {
             Kind::Switch => "`true` or `false`".to_owned(),
             Kind::Text => "a text that is not empty".to_owned(),
@@ -194,7 +181,7 @@ impl Kind {
     }
 
     /// Returns a value as TOML says it.
-    pub fn show(self, value: &Value) -> String {
+    pub fn show(&self, value: &Value) -> String {
         match (self, value) {
             (Kind::Url, Value::Text(text)) => quoted(&shown_url(text)),
             (Kind::Command, Value::Text(_)) => quoted("…"),
@@ -225,7 +212,7 @@ mod tests {
 
     const SIZE: Kind = Kind::Size(NumberRange::ANY);
     const COUNT: Kind = Kind::Count(NumberRange::ANY);
-    const TIME: Kind = Kind::Time(NumberRange::between(1, LONGEST));
+    const TIME: Kind = Kind::Time(NumberRange::between(1, 7 * 24 * 3600 * 1000));
 
     #[test]
     fn sizes_and_times_are_read_with_their_units() {

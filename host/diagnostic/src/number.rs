@@ -1,12 +1,18 @@
 //! Numbers as files write them, plain or with a unit, and which of them make sense.
 
 /// The numbers that make sense, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NumberRange {
     /// The smallest.
     pub least: u64,
     /// The largest; `u64::MAX` for none.
+    #[serde(default = "no_most")]
     pub most: u64,
+}
+
+fn no_most() -> u64 {
+    u64::MAX
 }
 
 impl NumberRange {

@@ -21,15 +21,24 @@ static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 /// Searches that have a second thread.
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 
-/// A thread of a low priority is at work, until this is dropped.
+/// Something is counted, until this is dropped.
 #[derive(Debug)]
-pub struct Background(());
+pub struct Background(&'static AtomicUsize);
 
 impl Background {
-    /// Counts the present thread, which has set its own priority low.
+    /// Counts the present thread, which has set its own priority low, as at work.
     pub fn begin() -> Self {
-        AT_WORK.fetch_add(1, Ordering::Relaxed);
-        Background(())
+        Background::count(&AT_WORK)
+    }
+
+    /// Counts a search that has a second thread.
+    pub(crate) fn begin_search() -> Self {
+        Background::count(&SHARED)
+    }
+
+    fn count(of: &'static AtomicUsize) -> Self {
+        of.fetch_add(1, Ordering::Relaxed);
+        Background(of)
     }
 
     /// Rests while a search has a use for another core, for some milliseconds at most. To be called by such
@@ -46,27 +55,11 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        AT_WORK.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A search has a second thread, until this is dropped.
-pub(crate) struct SharedSearch(());
-
-impl SharedSearch {
-    pub(crate) fn begin() -> Self {
-        SHARED.fetch_add(1, Ordering::Relaxed);
-        SharedSearch(())
-    }
-}
-
-impl Drop for SharedSearch {
-    fn drop(&mut self) {
-        SHARED.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Returns how many of them are at work.
+/// Returns how many threads of a low priority are at work.
 pub(crate) fn at_work() -> usize {
     AT_WORK.load(Ordering::Relaxed)
 }
@@ -77,7 +70,7 @@ mod tests {
 
     #[test]
     fn who_gives_way_goes_on_beside_a_search_that_does_not_end() {
-        let _search = SharedSearch::begin();
+        let _search = Background::begin_search();
         Background::give_way();
         Background::give_way();
     }

@@ -6,8 +6,6 @@
 //! step a character. Where it gives up, each character would cost all places: such a search is not
 //! begun on a long text, since nobody could end it.
 
-use std::fmt;
-use std::ops::Deref;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -33,7 +31,10 @@ const CLEARED: usize = 3;
 const BYTES_A_STATE: usize = 10;
 
 /// A compiled pattern.
+#[derive(derive_more::Debug, derive_more::Deref)]
+#[debug("{regex:?}")]
 pub(crate) struct Pattern {
+    #[deref]
     regex: Regex,
     /// Built for the first long text: most patterns meet none.
     lazy: OnceLock<Option<DFA>>,
@@ -108,20 +109,6 @@ pub(crate) fn compiled<T>(
 /// What to do about a pattern that is none.
 pub(crate) const SYNTAX: &str =
     "the syntax is that of Rust's `regex`; a literal string '…' needs no doubled backslashes";
-
-impl Deref for Pattern {
-    type Target = Regex;
-
-    fn deref(&self) -> &Regex {
-        &self.regex
-    }
-}
-
-impl fmt::Debug for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.regex.fmt(f)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,6 @@
 //! that the caller gives; nothing here reads a clock.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::time::SystemTime;
 
 use leafgate_detect::Label;
@@ -152,8 +151,8 @@ pub fn has_ended(until: &str, now: SystemTime) -> Option<bool> {
     Some(Day::of_date(date)? < Day::of(now))
 }
 
-/// A day of the calendar in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A day of the calendar in UTC, written as RFC 3339 does.
+#[derive(Clone, Copy, Debug, derive_more::Display, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Day(Date);
 
 impl Day {
@@ -177,13 +176,6 @@ impl Day {
     /// The first moment after it.
     pub(crate) fn end(self) -> SystemTime {
         self.0.next_day().unwrap_or(Date::MAX).midnight().assume_utc().into()
-    }
-}
-
-impl fmt::Display for Day {
-    /// Writes the date, as RFC 3339 does.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

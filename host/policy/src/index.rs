@@ -1,13 +1,12 @@
 //! Indices into a policy's lists. Each list has a type of its own, so that the index of a rule
 //! cannot be taken for that of a plugin.
 
-use std::fmt;
-
 /// Declares an index type.
 macro_rules! index {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, derive_more::Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[debug("{_0}")]
         pub(crate) struct $name(usize);
 
         impl $name {
@@ -17,12 +16,6 @@ macro_rules! index {
 
             pub(crate) fn get(self) -> usize {
                 self.0
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}", self.0)
             }
         }
     };

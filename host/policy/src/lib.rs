@@ -276,8 +276,8 @@ impl Policy {
     /// Returns the ids of the rules that act and do nothing else than pause. Others may pause besides, where
     /// they cannot redact or cannot run.
     pub fn pausing_rules(&self) -> impl Iterator<Item = &Arc<str>> {
-        let pauses = |rule: &&rule::Rule| matches!(rule.action, rule::Action::Decide(rule::Decide::Pause(_)));
-        self.rules.iter().filter(pauses).filter(|rule| !rule.monitors()).map(|rule| &rule.id)
+        let pauses = |rule: &&rule::Rule| rule.action.pause().is_some() && !rule.monitors();
+        self.rules.iter().filter(pauses).map(|rule| &rule.id)
     }
 
     /// Returns the upstreams to which its rules route, each with the rule and where that was

@@ -211,6 +211,27 @@ pub(crate) enum Streaming {
     LookBehind(usize),
 }
 
+words! {
+    /// What a rule does.
+    ActionName {
+        Redact = "redact",
+        Classify = "classify",
+        Protect = "protect",
+        Pin = "pin",
+        Rewrite = "rewrite",
+        Delete = "delete",
+        Insert = "insert",
+        FilterTools = "filter-tools",
+        StripTools = "strip-tools",
+        NormaliseTools = "normalise-tools",
+        Transform = "transform",
+        Pause = "pause",
+        Block = "block",
+        Route = "route",
+        Tag = "tag",
+    }
+}
+
 /// One compiled rule.
 #[derive(Debug)]
 pub(crate) struct Rule {
@@ -227,6 +248,8 @@ pub(crate) struct Rule {
     /// How much must be found in what it selects for it to apply.
     pub(crate) count: Option<FindingCount>,
     pub(crate) action: Action,
+    /// What it says that it does.
+    pub(crate) action_name: ActionName,
     pub(crate) mode: Mode,
     pub(crate) on_error: OnError,
     /// The rule's own words; clients may see them.
@@ -331,36 +354,20 @@ impl Action {
         }
     }
 
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn pause(&self) -> Option<&Pause> {
         match self {
-            Action::Redact(_) => "redact",
-            Action::Classify(_) => "classify",
-            Action::Pin(Pin::Protect { .. }) => "protect",
-            Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_)) => "pin",
-            Action::Edit(Edit::Rewrite(_) | Edit::Options(_) | Edit::Model(_)) => "rewrite",
-            Action::Edit(Edit::Delete(_)) => "delete",
-            Action::Edit(Edit::Insert(_)) => "insert",
-            Action::Edit(Edit::Transform(_)) => "transform",
-            Action::Edit(Edit::FilterTools(_)) => "filter-tools",
-            Action::Edit(Edit::StripTools) => "strip-tools",
-            Action::Edit(Edit::NormaliseTools) => "normalise-tools",
-            Action::Decide(Decide::Pause(_)) => "pause",
-            Action::Decide(Decide::Block) => "block",
-            Action::Decide(Decide::Route(_)) => "route",
-            Action::Decide(Decide::Tag(_)) => "tag",
+            Action::Decide(Decide::Pause(pause)) => Some(pause),
+            Action::Decide(Decide::Block | Decide::Route(_) | Decide::Tag(_))
+            | Action::Classify(_)
+            | Action::Redact(_)
+            | Action::Pin(_)
+            | Action::Edit(_) => None,
         }
     }
 
     /// Whether it lets a request pass by what it is, whatever the rule's `match` says.
     pub(crate) fn skips(&self, request: &RequestFacts) -> bool {
-        match self {
-            Action::Decide(Decide::Pause(pause)) => pause.subagents == Subagents::Skip && request.subagent,
-            Action::Decide(_)
-            | Action::Classify(_)
-            | Action::Redact(_)
-            | Action::Pin(_)
-            | Action::Edit(_) => false,
-        }
+        self.pause().is_some_and(|pause| pause.subagents == Subagents::Skip && request.subagent)
     }
 
     pub(crate) fn phase(&self) -> Phase {

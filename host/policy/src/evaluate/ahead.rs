@@ -17,7 +17,7 @@ use super::scanner::Scanner;
 use super::search::Rules;
 use super::subject::Subject;
 use crate::Policy;
-use crate::background::{self, SharedSearch};
+use crate::background::{self, Background};
 use crate::index::EngineIndex;
 use crate::selector::Selection;
 
@@ -92,7 +92,7 @@ pub(super) fn with<'d>(
         return search(None);
     };
     let (policy, meeting) = (run.policy, Meeting::new(texts));
-    let _shared = SharedSearch::begin();
+    let _shared = Background::begin_search();
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
             // Where it panics, the search asks the same engine about the same text itself.

@@ -106,7 +106,7 @@ impl Run<'_> {
         asked: &[NodeId],
     ) -> Result<(usize, Option<Match>), ConditionError> {
         let (mut found, mut first) = (0, None);
-        for (of, facts) in &self.findings {
+        for (of, facts) in &self.recall.findings {
             let here = count.of(facts);
             let at = match *of {
                 _ if here == 0 => None,
@@ -196,7 +196,7 @@ impl Run<'_> {
             tool: "",
             arguments: FactArguments::Unknown,
             key: "content",
-            findings: self.findings.get(&Site::Inserted(inserted.number)).map_or(&[], Vec::as_slice),
+            findings: self.recall.findings.get(&Site::Inserted(inserted.number)).map_or(&[], Vec::as_slice),
         };
         condition.for_leaf(decided, &self.request, facts)
     }

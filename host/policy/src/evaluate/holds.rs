@@ -9,7 +9,7 @@ use super::Run;
 use super::found::MAX_FINDINGS;
 use super::site::{Site, Why, complaint};
 use crate::index::RuleIndex;
-use crate::rule::{Action, Decide, Edit, OnError, OnTimeout, OnUnredactable};
+use crate::rule::{Action, Edit, OnError, OnTimeout, OnUnredactable};
 use crate::verdict::{Cause, Hold, HoldPlace, MAX_PLACES, Route, Verdict};
 
 /// A finding that must be replaced and cannot be. Ordered as holds list them.
@@ -121,14 +121,8 @@ impl Run<'_> {
             }
             return;
         }
-        let (timeout, on_timeout) = match &rule.action {
-            Action::Decide(Decide::Pause(pause)) => (pause.timeout, pause.on_timeout),
-            Action::Decide(_)
-            | Action::Classify(_)
-            | Action::Redact(_)
-            | Action::Pin(_)
-            | Action::Edit(_) => (None, OnTimeout::Cancel),
-        };
+        let pause = rule.action.pause();
+        let (timeout, on_timeout) = pause.map_or((None, OnTimeout::Cancel), |it| (it.timeout, it.on_timeout));
         let place = place(self);
         let reason = match &rule.reason {
             Some(reason) => self.told_reason(rule, reason, place.node),
@@ -163,17 +157,17 @@ impl Run<'_> {
             let what = if blocks { "block" } else { "pause" };
             return self.would_have(index, held.site.node(), || format!("{what} for {}", held.label));
         }
-        if self.held.contains(&held) {
+        if self.recall.held.contains(&held) {
             return;
         }
-        if self.held.len() == MAX_FINDINGS {
+        if self.recall.held.len() == MAX_FINDINGS {
             // The same key may stand in a million members: what cannot be kept cannot be shown.
             let why = format!("more than {MAX_FINDINGS} places in one request (cap `max_findings`)");
             self.hold(index, Cause::TooMuch, true, why);
             return;
         }
         self.hold_held(&held, true);
-        self.held.insert(held);
+        self.recall.held.insert(held);
     }
 
     /// Adds one such finding to its rule's hold.

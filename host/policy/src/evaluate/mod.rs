@@ -63,13 +63,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use leafgate_contract::Spent;
-use leafgate_detect::DetectorId;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
 use leafgate_vault::Vault;
 
-use crate::condition::{
-    Condition, ConditionError, FactPlace, FindingFact, ForRequest, LeafFacts, RequestFacts,
-};
+use crate::condition::{Condition, ConditionError, FactPlace, ForRequest, LeafFacts, RequestFacts};
 use crate::index::RuleIndex;
 use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
 use crate::request::facts::request_facts;
@@ -79,7 +76,7 @@ use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
 use crate::{Context, FileText, Outside, Policy};
 use candidates::{Candidates, Leaves};
 use classify::classified;
-use holds::{Held, Holds};
+use holds::Holds;
 use site::Site;
 use trace::{Trace, WouldAt};
 
@@ -160,16 +157,10 @@ struct Run<'p> {
     arguments: OnceCell<BTreeMap<SectionId, NodeId>>,
     /// Texts of leaves as they came, decoded once for all plugins.
     decoded: HashMap<NodeId, String>,
-    /// What was found, for `leaf.findings`.
-    findings: BTreeMap<Site, Vec<FindingFact>>,
-    /// Published examples that a rule acts on, counted.
-    examples: BTreeMap<DetectorId, usize>,
+    recall: Recall,
     /// Parts outside the body whose name holds a finding.
     tainted_names: BTreeSet<usize>,
-    held: BTreeSet<Held>,
     holds: Holds,
-    /// The pauses at the end of the last phase that edits.
-    standing: Vec<Hold>,
     report: Report,
     /// What rules in monitor mode would have done, and where.
     would: Vec<(RuleIndex, Option<WouldAt>, String)>,
@@ -239,12 +230,9 @@ impl<'p> Run<'p> {
             excepted: OnceCell::new(),
             arguments: OnceCell::new(),
             decoded: HashMap::new(),
-            findings: BTreeMap::new(),
-            examples: BTreeMap::new(),
+            recall: Recall::default(),
             tainted_names: BTreeSet::new(),
-            held: BTreeSet::new(),
             holds: Holds::default(),
-            standing: Vec::new(),
             report: Report { rules: policy.rules.iter().map(report_of).collect(), ..Report::default() },
             would: Vec::new(),
             trace: None,
@@ -308,12 +296,7 @@ impl<'p> Run<'p> {
             draft: std::mem::replace(&mut self.draft, received),
             verdict: take(&mut self.holds).into_verdict(),
             report: take(&mut self.report),
-            recall: Recall {
-                findings: take(&mut self.findings),
-                examples: take(&mut self.examples),
-                held: take(&mut self.held),
-                standing: take(&mut self.standing),
-            },
+            recall: take(&mut self.recall),
         }
     }
 
@@ -331,7 +314,7 @@ impl<'p> Run<'p> {
     /// review.
     fn decide_last(&mut self) {
         let lasts = |hold: &&Hold| hold.cause != Cause::Unredactable;
-        self.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
+        self.recall.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
         self.phase(Phase::Decide, Run::decide);
     }
 
@@ -362,7 +345,7 @@ impl<'p> Run<'p> {
             tool: leaf.tool().unwrap_or(""),
             arguments: self.called_with(leaf.section()),
             key,
-            findings: self.findings.get(&Site::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
+            findings: self.recall.findings.get(&Site::Leaf(leaf.id())).map_or(&[], Vec::as_slice),
         }
     }
 
@@ -458,7 +441,7 @@ fn activate<'p>(
 }
 
 fn report_of(rule: &Rule) -> RuleReport {
-    let (action, mode) = (rule.action.name(), rule.mode);
+    let (action, mode) = (rule.action_name.name(), rule.mode);
     RuleReport { rule: Arc::clone(&rule.id), action, mode, ..RuleReport::default() }
 }
 

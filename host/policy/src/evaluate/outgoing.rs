@@ -102,7 +102,7 @@ impl Run<'_> {
                 Origin::Received(_) | Origin::Within(_) => marks.iter().any(|mark| *mark.label == *label),
                 Origin::Inserted(_) => true,
             };
-            let found = before.findings.get(&of).into_iter().flatten();
+            let found = before.recall.findings.get(&of).into_iter().flatten();
             let mut found: Vec<_> = found.filter(|fact| stands(fact.label.as_str())).cloned().collect();
             for mark in &marks {
                 if !found.iter().any(|fact| *fact.label.as_str() == *mark.label) {
@@ -110,7 +110,7 @@ impl Run<'_> {
                 }
             }
             if !found.is_empty() {
-                self.findings.insert(Site::Leaf(node), found);
+                self.recall.findings.insert(Site::Leaf(node), found);
             }
             if !marks.is_empty() {
                 let first = self.draft.redactions().count();
@@ -170,7 +170,7 @@ impl Run<'_> {
                 Origin::Received(from) if !before.draft.is_written(from) => {
                     let held =
                         Held { site: Site::Leaf(node), rule, label, why: Why::Outgoing, blocks: false };
-                    if self.held.insert(held.clone()) {
+                    if self.recall.held.insert(held.clone()) {
                         self.hold_held(&held, true);
                     }
                 }
@@ -182,14 +182,14 @@ impl Run<'_> {
     /// Takes over what holds the request as it would leave, its places named as in the received
     /// request, since edits go by those.
     fn take_over(&mut self, now: Run<'_>, reread: &Reread) {
-        for held in &now.held {
+        for held in &now.recall.held {
             let site = match held.site {
                 Site::Leaf(node) => received_site(reread.origin(node), Site::Leaf),
                 Site::Key(node) => received_site(reread.origin(node), Site::Key),
                 other => other,
             };
             let held = Held { site, ..held.clone() };
-            if self.held.insert(held.clone()) {
+            if self.recall.held.insert(held.clone()) {
                 self.hold_held(&held, true);
             }
         }

@@ -202,11 +202,11 @@ impl<'p> Run<'p> {
         // A rule that pauses for a finding does not pause for an example.
         let (examples, live): (Vec<&Hit>, Vec<&Hit>) = found.into_iter().partition(|hit| hit.published);
         for example in examples {
-            *self.examples.entry(example.detector.clone()).or_default() += 1;
+            *self.recall.examples.entry(example.detector.clone()).or_default() += 1;
         }
         let live: Vec<FindingFact> = live.into_iter().map(fact).collect();
         if !live.is_empty() {
-            self.findings.entry(of).or_default().extend(live);
+            self.recall.findings.entry(of).or_default().extend(live);
         }
     }
 

@@ -183,7 +183,8 @@ impl Run<'_> {
 
     /// Returns the rule that holds one of these values where nothing can be replaced.
     fn holder_of(&self, values: &[ReleasedValue], recall: &Recall) -> Option<Arc<str>> {
-        let mut held = recall.held.iter().chain(&self.held).filter(|held| !self.lets_release(held.rule));
+        let mut held =
+            recall.held.iter().chain(&self.recall.held).filter(|held| !self.lets_release(held.rule));
         let holds = |held: &&Held| {
             let text = self.text_at(held.site);
             values.iter().any(|value| value.stands_in(&text))

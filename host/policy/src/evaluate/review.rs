@@ -35,7 +35,7 @@ impl Policy {
         let document = Arc::clone(draft.document());
         let mut run = Run::new(self, &document, context, vault);
         run.draft = draft.clone();
-        run.findings = recall.findings.clone();
+        run.recall.findings = recall.findings.clone();
         run.forget_replaced_findings();
         let written = run.draft.written();
         run.redact_written(&written, 0);
@@ -56,7 +56,7 @@ impl Run<'_> {
     /// Forgets what was found in texts that somebody has written since: what stands there is what
     /// redaction marked.
     fn forget_replaced_findings(&mut self) {
-        for (of, found) in &mut self.findings {
+        for (of, found) in &mut self.recall.findings {
             let Site::Leaf(node) = *of else { continue };
             if self.draft.is_written(node) {
                 let (marks, released) = (self.draft.redacted(node), self.draft.released(node));
@@ -89,12 +89,12 @@ impl Run<'_> {
         let (standing, gone): (Vec<&Held>, Vec<&Held>) =
             recall.held.iter().partition(|held| self.stands(held, &written));
         for held in standing {
-            if self.held.insert(held.clone()) {
+            if self.recall.held.insert(held.clone()) {
                 self.hold_held(held, true);
             }
         }
         for held in gone {
-            if !self.held.contains(held) && self.holds_for(held.rule) {
+            if !self.recall.held.contains(held) && self.holds_for(held.rule) {
                 self.hold_held(held, false);
             }
         }

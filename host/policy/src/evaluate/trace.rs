@@ -149,7 +149,7 @@ impl Run<'_> {
         RuleAccount {
             rule: rule.id.to_string(),
             origin: rule.origin.clone(),
-            action: rule.action.name(),
+            action: rule.action_name.name(),
             mode: rule.mode,
             phase: rule.action.phase(),
             applies: self.active[index.get()].is_some(),
@@ -173,7 +173,7 @@ impl Run<'_> {
             did.extend(trace.stood(index, leaf.id()));
             LeafRule {
                 rule: rule.id.to_string(),
-                action: rule.action.name(),
+                action: rule.action_name.name(),
                 mode: rule.mode,
                 matched: why_not.is_none(),
                 why_not,
@@ -261,21 +261,18 @@ impl Run<'_> {
 
     fn words(&self, rule: &Rule, leaf: &Leaf<'_>, miss: &Miss) -> String {
         let wanted = |field: Field| rule.selector.words(field).join(" or ");
+        let is_not = |what: &str, is: &str, field| format!("its {what} is {is}, and not {}", wanted(field));
         match miss {
             Miss::LeftOut => "an earlier rule has left it out".to_owned(),
-            Miss::Field(Field::Kind) => {
-                format!("its kind is {}, and not {}", leaf.kind().name(), wanted(Field::Kind))
-            }
-            Miss::Field(Field::Role) => {
-                format!("its role is {}, and not {}", leaf.role().name(), wanted(Field::Role))
-            }
+            Miss::Field(field @ Field::Kind) => is_not("kind", leaf.kind().name(), *field),
+            Miss::Field(field @ Field::Role) => is_not("role", leaf.role().name(), *field),
             Miss::Field(Field::Tool) => match leaf.tool() {
                 Some(tool) => format!("its tool is {tool}, and not {}", wanted(Field::Tool)),
                 None => format!("it is of no tool, and not of {}", wanted(Field::Tool)),
             },
-            Miss::Field(Field::Section) => {
+            Miss::Field(field @ Field::Section) => {
                 let section = leaf.section().map_or("other", |it| self.document.section(it).kind.name());
-                format!("its section is {section}, and not {}", wanted(Field::Section))
+                is_not("section", section, *field)
             }
             Miss::Field(Field::Place) if rule.selector.words(Field::Place).is_empty() => {
                 "it is not in the latest message of the user".to_owned()

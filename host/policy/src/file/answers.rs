@@ -75,7 +75,7 @@ impl Compiler<'_, '_> {
                 self.of_the_answer(rule, raw);
                 if !matches!(rule.action, Action::Decide(Decide::Pause(_) | Decide::Block)) {
                     let span = raw.action.as_ref().map_or(header, Spanned::span);
-                    let message = format!("`{}` does not act on tool calls", rule.action.name());
+                    let message = format!("`{}` does not act on tool calls", rule.action_name.name());
                     self.complaints.error(span, message, "`on = \"tool-call\"` takes `pause` and `block`");
                 }
                 Streaming::Buffer
@@ -134,7 +134,7 @@ impl Compiler<'_, '_> {
             | Action::Edit(_)
             | Action::Decide(Decide::Pause(_) | Decide::Route(_) | Decide::Tag(_)) => {
                 let span = at(raw.action.as_ref().map(Spanned::span));
-                let message = format!("`{}` does not act on responses so", rule.action.name());
+                let message = format!("`{}` does not act on responses so", rule.action_name.name());
                 let hint = "`on = \"response\"` takes `redact`, `rewrite` with `replace`, and `block`; \
                             a person is asked with `on = \"tool-call\"`";
                 self.complaints.error(span, message, hint);

@@ -19,14 +19,14 @@ use toml::Spanned;
 use super::detectors::{Engines, ONE_LINE};
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
-use super::raw::{ActionName, RawRule, said};
+use super::raw::{RawRule, said};
 use super::{answers, idle, matches, replacement};
 use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
 use crate::rule::{
-    Action, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable, Pause, Pin,
-    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
+    Action, ActionName, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable,
+    Pause, Pin, Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
 };
 use crate::selector::Selector;
 use crate::shorten::Shorten;
@@ -101,6 +101,7 @@ impl Compiler<'_, '_> {
             when,
             count,
             action,
+            action_name: action_name?,
             mode: said(&raw.mode).unwrap_or(self.mode),
             on_error: said(&raw.on_error).unwrap_or(OnError::Block),
             reason,

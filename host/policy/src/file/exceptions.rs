@@ -100,7 +100,7 @@ impl Compiler<'_, '_> {
                 Some(at) => {
                     let message = format!(
                         "rule `{word}` finds nothing: its action is `{}`",
-                        self.rules[at].action.name()
+                        self.rules[at].action_name.name()
                     );
                     self.complaints.error(span, message, "exceptions are for what redact rules find");
                 }

@@ -19,8 +19,8 @@ use toml::de::DeValue;
 
 use super::assemble::raw::RawAssemble;
 use crate::rule::{
-    Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees, Subagents,
-    Urgency, With, words,
+    ActionName, Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees,
+    Subagents, Urgency, With, words,
 };
 use crate::selector::section_words;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES};
@@ -32,27 +32,6 @@ words! {
         Default = "default",
         /// Nothing.
         None = "none",
-    }
-}
-
-words! {
-    /// What a rule does.
-    ActionName {
-        Redact = "redact",
-        Classify = "classify",
-        Protect = "protect",
-        Pin = "pin",
-        Rewrite = "rewrite",
-        Delete = "delete",
-        Insert = "insert",
-        FilterTools = "filter-tools",
-        StripTools = "strip-tools",
-        NormaliseTools = "normalise-tools",
-        Transform = "transform",
-        Pause = "pause",
-        Block = "block",
-        Route = "route",
-        Tag = "tag",
     }
 }
 

@@ -114,7 +114,7 @@ fn meaning(section: &str, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::raw::ActionName;
+    use crate::rule::ActionName;
 
     #[test]
     fn an_editor_shows_what_a_key_means() {

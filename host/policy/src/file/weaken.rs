@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
 
-use super::raw::{ActionName, Extends, RawFile, RawRule, rows};
-use crate::rule::Sees;
+use super::raw::{Extends, RawFile, RawRule, rows};
+use crate::rule::{ActionName, Sees};
 
 /// Actions that come before a rule of the operator's could act: a section is taken for another one, a leaf
 /// is no longer rewritten.
