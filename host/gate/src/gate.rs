@@ -25,6 +25,7 @@ use crate::reach::ReachError;
 use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
+use crate::serving::ServingPolicy;
 use crate::shared::Shared;
 use crate::stages::Came;
 use crate::target::{UpstreamKind, UpstreamName};
@@ -52,15 +53,12 @@ impl Gate {
     /// Another generation was loaded: it judges the requests that come from now on, or once it was tried. Those in flight and those that
     /// wait keep the one that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
-            return self.policy_refused(unknown.to_string());
-        }
-        self.0.policy.loaded(policy);
+        self.loaded(&self.0.policy, Ok(policy));
     }
 
     /// The next generation comes from another place: a folder that was begun meanwhile.
     pub fn policy_comes_from(&self, source: String) {
-        self.0.policy.serving.comes_from(source);
+        self.0.policy.comes_from(source);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
@@ -70,21 +68,24 @@ impl Gate {
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
     pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
-        self.0.policy.serving.watch(running);
+        self.0.policy.watch(running);
     }
 
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
         let lane = self.0.upstreams.by_name(upstream.as_str());
         if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
-            let routed = |policy: Arc<Policy>| match self.0.upstreams.check_routes(&policy) {
-                Ok(()) => Ok(policy),
-                Err(unknown) => Err(unknown.to_string()),
-            };
-            match loaded.and_then(routed) {
-                Ok(policy) => own.loaded(policy),
-                Err(diagnostics) => own.refused(diagnostics),
-            };
+            self.loaded(own, loaded);
+        }
+    }
+
+    fn loaded(&self, serving: &ServingPolicy, loaded: Result<Arc<Policy>, String>) {
+        let check = |policy: &Arc<Policy>| {
+            self.0.upstreams.check_routes(policy).map_err(|unknown| unknown.to_string())
+        };
+        match loaded.and_then(|policy| check(&policy).map(|()| policy)) {
+            Ok(policy) => serving.loaded(policy),
+            Err(diagnostics) => serving.refused(diagnostics),
         }
     }
 

@@ -27,11 +27,10 @@ use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session};
-use crate::shadow::TrialTurn;
 use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::coding::{self, DecodedBody};
+use crate::trial::TrialTurn;
 use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
 
