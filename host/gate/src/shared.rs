@@ -124,7 +124,7 @@ impl Shared {
         let (active, follow) = self.turns.active();
         let policy = self.policy.status();
         let counted = self.counters.counted();
-        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules());
+        let (requests, statuses) = (counted.requests, counted.statuses());
         drop(counted);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -139,7 +139,7 @@ impl Shared {
             in_flight: self.counters.count_in_flight(),
             requests,
             statuses,
-            rules,
+            rules: self.counters.metrics.rules(),
             mode: Some(self.turns.mode()),
             active,
             follow,
