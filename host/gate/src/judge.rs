@@ -120,13 +120,8 @@ impl JudgeCase {
 
     /// Reads the body as a document.
     fn read(&mut self) -> Result<Arc<Document>, Refusal> {
-        let DecodedBody { body, wraps_more } =
-            coding::decode(self.came.body.clone(), &self.came.codings, self.caps())?;
-        self.came.wraps_more = wraps_more;
-        if self.came.is_coded() {
-            // Both the received and the decoded body are held until the request has left.
-            self.came.reservation.cover(self.came.body.len() + body.len())?;
-        }
+        let caps = self.caps();
+        let body = self.came.decoded(caps)?;
         if let Some(boundary) = &self.boundary {
             let document = Document::raw(body);
             // Where no rule looks there is nothing to miss.

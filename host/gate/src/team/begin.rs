@@ -14,8 +14,6 @@ use crate::blocked::unreadable;
 use crate::exchange::Exchange;
 use crate::stages::Came;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, DecodedBody};
-use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
@@ -73,11 +71,8 @@ impl Exchange {
             Some(_) => Some(self.teams.turn().await),
             None => None,
         };
-        if came.body.len() <= INLINE_BODY && came.codings.is_empty() {
-            return self.read_for_team(format, wire, by_base, came);
-        }
-        let exchange = self.clone();
-        self.on_blocking_pool(move || exchange.read_for_team(format, wire, by_base, came)).await?
+        let (is_large, exchange) = (came.is_large(), self.clone());
+        self.work(is_large, false, move || exchange.read_for_team(format, wire, by_base, came)).await?
     }
 
     /// `wire` where teams speak the API; `by_base` is the agent that the base URL names, where that names the team.
@@ -88,7 +83,7 @@ impl Exchange {
         by_base: Option<Option<Arc<str>>>,
         mut came: Came,
     ) -> Result<ForTeam, Refusal> {
-        let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
+        let body = came.decoded(self.caps())?;
         came.reservation.cover(came.body.len() + body.len())?;
         let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
         let document = read(body)?;
