@@ -86,7 +86,7 @@ impl JudgeCase {
             return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
         }
         let agent = || Arc::clone(&self.subject.agent);
-        let name = self.hints.intent.map_or_else(agent, |intent| intent.name().into());
+        let name = self.hints.intent.map_or_else(agent, |intent| intent.word.into());
         Title { location: self.hints.location_at(api).into(), name }
     }
 
