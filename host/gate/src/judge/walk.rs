@@ -95,9 +95,7 @@ impl Exchange {
             true => None,
             false => multipart::boundary(&self.parts.headers)?,
         };
-        let may_route = sent_by.is_none();
-        self.judge_told(JudgeCase { raw, boundary, may_route, routed: sent_by, chosen, ..self.case(came) })
-            .await
+        self.judge_told(JudgeCase { raw, boundary, routed: sent_by, chosen, ..self.case(came) }).await
     }
 
     /// Returns what a request is judged by as far as its head tells: a conversation of its own.
@@ -128,13 +126,10 @@ impl Exchange {
             hints,
             class: ClassHint::of(&client.headers),
             routed: None,
-            may_route: false,
             chosen: None,
-            assembles: true,
             assembly: None,
             assembled: None,
-            answers_cancel: self.answer_cancelled,
-            session: None,
+            of_team: None,
             asker: None,
             recorded: None,
             trial: None,

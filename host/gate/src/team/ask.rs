@@ -49,8 +49,8 @@ impl RunCase {
         // A recorder is told of each frame's request by itself.
         let progress = Arc::new(RequestProgress::new(&self.counters));
         let exchange = Exchange { progress, ..Exchange::clone(self) };
-        let case = match self.case(&exchange, body, agent) {
-            Ok(case) => JudgeCase { asker: Some(asker), ..case },
+        let case = match self.case(&exchange, body, agent, Some(asker)) {
+            Ok(case) => case,
             Err(refusal) => return not_asked(&exchange, Why::Policy, refusal),
         };
         let passed = match let_through(&exchange, case, turn).await {
