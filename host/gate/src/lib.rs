@@ -22,7 +22,7 @@
 //! Where things are:
 //!
 //! - `gate` is the way of a request, `stages` what it is on that way, `exchange` what goes with it, `shared` what all
-//!   requests share. `judge` judges one body without I/O. An API is a folder in `apis`, and no driver knows an API by name.
+//!   requests share. `judge` judges one body without I/O. An API is a file in `apis`, and no driver knows an API by name.
 //! - `pending` owns the desk, `admin` serves what people and scripts ask. `session` names conversations.
 //! - `ruled` judges answers, `restore` puts values back, `team` runs agents and `teams` keeps their runs,
 //!   `flow` sends what a profile made, `adapter` stands before an upstream that speaks another API.
