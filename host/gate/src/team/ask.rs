@@ -93,7 +93,7 @@ impl RunCase {
     /// clients could read in another way.
     async fn read(&self, answer: Response<Arriving>, live: Option<&LiveRun>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() };
-        let api = self.wire.answers();
+        let api = self.wire.answers;
         let mut reader = match media::is_event_stream(answer.headers()) {
             true => Reader::stream(api, limits),
             false => Reader::whole(api, limits),

@@ -21,7 +21,7 @@ const MODEL: &str = "agents";
 
 /// A request to a team as it came.
 pub(crate) struct TeamRequest {
-    pub(super) wire: &'static dyn TeamWire,
+    pub(super) wire: &'static TeamWire,
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
     pub(super) answered: AnsweredCalls,
@@ -79,7 +79,7 @@ impl Exchange {
     fn read_for_team(
         &self,
         format: Format,
-        wire: Option<&'static dyn TeamWire>,
+        wire: Option<&'static TeamWire>,
         by_base: Option<Option<Arc<str>>>,
         mut came: Came,
     ) -> Result<ForTeam, Refusal> {

@@ -49,7 +49,7 @@ pub(super) struct RunCase {
     /// The client's present request, as of a body that is not compressed.
     #[deref]
     exchange: Exchange,
-    pub(super) wire: &'static dyn TeamWire,
+    pub(super) wire: &'static TeamWire,
     /// The client's present body.
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
@@ -150,7 +150,7 @@ impl Exchange {
 impl RunCase {
     /// What a run begins with; `by_model` where the model of the request names an agent.
     fn opening(&self, team: &Team, by_model: bool) -> Result<Opening, Refusal> {
-        if let Some(why) = self.wire.refuses(&self.body) {
+        if let Some(why) = (self.wire.refuses)(&self.body) {
             return Err(Refusal::malformed(why));
         }
         let model = self.document.model().filter(|_| !by_model).map(|model| model.into_owned());
