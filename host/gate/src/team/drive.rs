@@ -20,13 +20,12 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
-use super::ask::FrameAnswer;
+use super::ask::{FrameAnswer, Unanswered};
 use super::begin::TeamRequest;
 use super::give::{HeardReplies, mark_direct};
 use super::live::{self, Given, LiveRun, Running, ShownPiece};
 use super::plain::asker;
 use super::progress;
-use super::unanswered::Unanswered;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
