@@ -127,24 +127,14 @@ impl Gate {
     /// Serves clients until `shutdown` is ready. Then the turns that wait are given up, and the requests in flight end, for a while.
     pub async fn serve(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
         let _ = self.0.listen.set(listener.address());
-        let shared = Arc::clone(&self.0);
         let stopping = async {
             shutdown.await;
             self.0.turns.close();
         };
-        let limits = &self.0.limits;
-        let serving = server::serve(
-            listener,
-            limits.connections,
-            self.0.timeouts(),
-            stopping,
-            move |request, local| {
-                let shared = Arc::clone(&shared);
-                async move { shared.respond(request, local).await }
-            },
-        );
+        let respond =
+            |shared: Arc<Shared>, request, local| async move { shared.respond(request, local).await };
         tokio::select! {
-            () = serving => {}
+            () = self.answer(listener, self.0.limits.connections, stopping, respond) => {}
             () = self.0.turns.keep_time() => {}
         }
     }
@@ -156,36 +146,37 @@ impl Gate {
         token: AdminToken,
         shutdown: impl Future<Output = ()>,
     ) {
-        let shared = Arc::clone(&self.0);
-        let token = Arc::new(token);
         let stopping = async {
             shutdown.await;
             // Event streams have no end of their own, and the server waits for what is in flight.
             self.0.hub.close();
         };
-        let limits = &self.0.limits;
-        server::serve(
-            listener,
-            limits.admin_connections,
-            self.0.timeouts(),
-            stopping,
-            move |request, local| {
-                let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
-                async move { admin::respond(&shared, &token, request, local).await }
-            },
-        )
-        .await;
+        let token = Arc::new(token);
+        let respond = move |shared: Arc<Shared>, request, local| {
+            let token = Arc::clone(&token);
+            async move { admin::respond(&shared, &token, request, local).await }
+        };
+        self.answer(listener, self.0.limits.admin_connections, stopping, respond).await;
     }
 
     /// Serves metrics and health alone, which need no token, until `shutdown` is ready.
     pub async fn serve_metrics(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
-        let (limit, timeouts) = (self.0.limits.admin_connections, self.0.timeouts());
+        let respond = |shared: Arc<Shared>, request: Request<Incoming>, local| async move {
+            admin::open::respond(&shared, &request.into_parts().0, local)
+        };
+        self.answer(listener, self.0.limits.admin_connections, shutdown, respond).await;
+    }
+
+    async fn answer<F: Future<Output = Response<Content>> + Send + 'static>(
+        &self,
+        listener: Listener,
+        most: usize,
+        stopping: impl Future<Output = ()>,
+        respond: impl Fn(Arc<Shared>, Request<Incoming>, SocketAddr) -> F + Clone + Send + 'static,
+    ) {
         let shared = Arc::clone(&self.0);
-        server::serve(listener, limit, timeouts, shutdown, move |request, local| {
-            let shared = Arc::clone(&shared);
-            async move { admin::open::respond(&shared, &request.into_parts().0, local) }
-        })
-        .await;
+        let answer = move |request, local| respond(Arc::clone(&shared), request, local);
+        server::serve(listener, most, self.0.timeouts(), stopping, answer).await;
     }
 }
 
