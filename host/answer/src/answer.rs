@@ -29,7 +29,7 @@ pub struct TextRun {
 }
 
 /// What texts are that clients join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunKind {
     /// What the model says.
     Said,

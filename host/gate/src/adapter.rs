@@ -30,9 +30,7 @@ use crate::exchange::Exchange;
 use crate::shared::Shared;
 use crate::stages::Came;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, DecodedBody};
 use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::media;
 use leafgate_http::refusal::{Code, Refusal};
 
@@ -80,13 +78,12 @@ impl Exchange {
             return Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message));
         }
         let shared = Arc::clone(&self.shared);
-        let is_small = came.body.len() <= INLINE_BODY && came.codings.is_empty();
+        let is_large = came.is_large();
         let work = move || {
             let mut came = came;
             let (client, parts) = (self.api, &self.parts);
-            let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
-            came.reservation.cover(came.body.len() + body.len())?;
-            let document = Document::parse(body, format, &self.limits.document).map_err(unreadable)?;
+            let document = Document::parse(came.decoded(self.caps())?, format, &self.limits.document)
+                .map_err(unreadable)?;
             let named = || client.model(parts.uri.path());
             let model = document.model().map(String::from).or_else(named).unwrap_or_default();
             let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();
@@ -108,10 +105,7 @@ impl Exchange {
             let adapter = Adapter { shared, client, to: from, from: to, model, streams, usage, told };
             Ok((self.with_head(head), came, Some(adapter)))
         };
-        match is_small {
-            true => work(),
-            false => shared.on_blocking_pool(work).await?,
-        }
+        shared.work(is_large, false, work).await?
     }
 }
 

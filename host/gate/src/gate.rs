@@ -25,6 +25,7 @@ use crate::reach::ReachError;
 use crate::route::BodyRoute;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
+use crate::serving::ServingPolicy;
 use crate::shared::Shared;
 use crate::stages::Came;
 use crate::target::{UpstreamKind, UpstreamName};
@@ -52,15 +53,12 @@ impl Gate {
     /// Another generation was loaded: it judges the requests that come from now on, or once it was tried. Those in flight and those that
     /// wait keep the one that they began with. One that routes to an upstream which is not there cannot serve.
     pub fn policy_loaded(&self, policy: Arc<Policy>) {
-        if let Err(unknown) = self.0.upstreams.check_routes(&policy) {
-            return self.policy_refused(unknown.to_string());
-        }
-        self.0.policy.loaded(policy);
+        self.loaded(&self.0.policy, Ok(policy));
     }
 
     /// The next generation comes from another place: a folder that was begun meanwhile.
     pub fn policy_comes_from(&self, source: String) {
-        self.0.policy.serving.comes_from(source);
+        self.0.policy.comes_from(source);
     }
 
     /// Newer files were found and cannot serve; `diagnostics` says why. The generation that serves goes on.
@@ -70,21 +68,24 @@ impl Gate {
 
     /// Has the status tell how long the present look at the policy on disk, or its load, has been running.
     pub fn watch_loads(&self, running: impl Fn() -> Option<std::time::Duration> + Send + Sync + 'static) {
-        self.0.policy.serving.watch(running);
+        self.0.policy.watch(running);
     }
 
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
         let lane = self.0.upstreams.by_name(upstream.as_str());
         if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
-            let routed = |policy: Arc<Policy>| match self.0.upstreams.check_routes(&policy) {
-                Ok(()) => Ok(policy),
-                Err(unknown) => Err(unknown.to_string()),
-            };
-            match loaded.and_then(routed) {
-                Ok(policy) => own.loaded(policy),
-                Err(diagnostics) => own.refused(diagnostics),
-            };
+            self.loaded(own, loaded);
+        }
+    }
+
+    fn loaded(&self, serving: &ServingPolicy, loaded: Result<Arc<Policy>, String>) {
+        let check = |policy: &Arc<Policy>| {
+            self.0.upstreams.check_routes(policy).map_err(|unknown| unknown.to_string())
+        };
+        match loaded.and_then(|policy| check(&policy).map(|()| policy)) {
+            Ok(policy) => serving.loaded(policy),
+            Err(diagnostics) => serving.refused(diagnostics),
         }
     }
 
@@ -126,24 +127,14 @@ impl Gate {
     /// Serves clients until `shutdown` is ready. Then the turns that wait are given up, and the requests in flight end, for a while.
     pub async fn serve(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
         let _ = self.0.listen.set(listener.address());
-        let shared = Arc::clone(&self.0);
         let stopping = async {
             shutdown.await;
             self.0.turns.close();
         };
-        let limits = &self.0.limits;
-        let serving = server::serve(
-            listener,
-            limits.connections,
-            self.0.timeouts(),
-            stopping,
-            move |request, local| {
-                let shared = Arc::clone(&shared);
-                async move { shared.respond(request, local).await }
-            },
-        );
+        let respond =
+            |shared: Arc<Shared>, request, local| async move { shared.respond(request, local).await };
         tokio::select! {
-            () = serving => {}
+            () = self.answer(listener, self.0.limits.connections, stopping, respond) => {}
             () = self.0.turns.keep_time() => {}
         }
     }
@@ -155,36 +146,37 @@ impl Gate {
         token: AdminToken,
         shutdown: impl Future<Output = ()>,
     ) {
-        let shared = Arc::clone(&self.0);
-        let token = Arc::new(token);
         let stopping = async {
             shutdown.await;
             // Event streams have no end of their own, and the server waits for what is in flight.
             self.0.hub.close();
         };
-        let limits = &self.0.limits;
-        server::serve(
-            listener,
-            limits.admin_connections,
-            self.0.timeouts(),
-            stopping,
-            move |request, local| {
-                let (shared, token) = (Arc::clone(&shared), Arc::clone(&token));
-                async move { admin::respond(&shared, &token, request, local).await }
-            },
-        )
-        .await;
+        let token = Arc::new(token);
+        let respond = move |shared: Arc<Shared>, request, local| {
+            let token = Arc::clone(&token);
+            async move { admin::respond(&shared, &token, request, local).await }
+        };
+        self.answer(listener, self.0.limits.admin_connections, stopping, respond).await;
     }
 
     /// Serves metrics and health alone, which need no token, until `shutdown` is ready.
     pub async fn serve_metrics(&self, listener: Listener, shutdown: impl Future<Output = ()>) {
-        let (limit, timeouts) = (self.0.limits.admin_connections, self.0.timeouts());
+        let respond = |shared: Arc<Shared>, request: Request<Incoming>, local| async move {
+            admin::open::respond(&shared, &request.into_parts().0, local)
+        };
+        self.answer(listener, self.0.limits.admin_connections, shutdown, respond).await;
+    }
+
+    async fn answer<F: Future<Output = Response<Content>> + Send + 'static>(
+        &self,
+        listener: Listener,
+        most: usize,
+        stopping: impl Future<Output = ()>,
+        respond: impl Fn(Arc<Shared>, Request<Incoming>, SocketAddr) -> F + Clone + Send + 'static,
+    ) {
         let shared = Arc::clone(&self.0);
-        server::serve(listener, limit, timeouts, shutdown, move |request, local| {
-            let shared = Arc::clone(&shared);
-            async move { admin::open::respond(&shared, &request.into_parts().0, local) }
-        })
-        .await;
+        let answer = move |request, local| respond(Arc::clone(&shared), request, local);
+        server::serve(listener, most, self.0.timeouts(), stopping, answer).await;
     }
 }
 

@@ -84,11 +84,8 @@ impl Exchange {
             let bytes = held.came.body.len() + release.body.len();
             held.came.reservation.cover_as_possible(bytes);
         }
-        if held.source.len() <= INLINE_BODY {
-            return held.settle(decision, &self.parts);
-        }
-        let parts = Arc::clone(&self.parts);
-        self.on_blocking_pool(move || held.settle(decision, &parts)).await?
+        let (is_large, parts) = (held.source.len() > INLINE_BODY, Arc::clone(&self.parts));
+        self.work(is_large, false, move || held.settle(decision, &parts)).await?
     }
 }
 

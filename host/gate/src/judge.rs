@@ -27,11 +27,10 @@ use crate::pending::{ClassHint, Dismissed, PausedTurn};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session};
-use crate::shadow::TrialTurn;
 use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::coding::{self, DecodedBody};
+use crate::trial::TrialTurn;
 use leafgate_http::headers;
 use leafgate_http::refusal::Refusal;
 
@@ -61,21 +60,16 @@ pub(crate) struct JudgeCase {
     pub(crate) class: ClassHint,
     /// The rule that sent it to its upstream.
     pub(crate) routed: Option<Arc<str>>,
-    /// Whether a rule may send it elsewhere.
-    pub(crate) may_route: bool,
     /// The profile that its base URL chose.
     pub(crate) chosen: Option<Arc<Assembly>>,
-    /// Whether a profile may make it.
-    pub(crate) assembles: bool,
     /// The profile that made it, once one has.
     pub(crate) assembly: Option<Arc<Assembly>>,
     /// What it made, for the log.
     pub(crate) assembled: Option<String>,
-    /// Whether its client reads a cancel as the model's words.
-    pub(crate) answers_cancel: bool,
-    /// The conversation that it belongs to, where that is known beforehand.
-    pub(crate) session: Option<Session>,
-    /// The agent of a team that asks.
+    /// The conversation of the team that it is for. A team's prompts are its own, its requests go where it asks, and how its run ends
+    /// is told by the run: no profile makes these, no rule sends them elsewhere, and no cancel is told as the model's words.
+    pub(crate) of_team: Option<Session>,
+    /// The agent of the team that asks.
     pub(crate) asker: Option<Asker>,
     /// When it came, where a recorder is told of it.
     pub(crate) recorded: Option<SystemTime>,
@@ -121,13 +115,8 @@ impl JudgeCase {
 
     /// Reads the body as a document.
     fn read(&mut self) -> Result<Arc<Document>, Refusal> {
-        let DecodedBody { body, wraps_more } =
-            coding::decode(self.came.body.clone(), &self.came.codings, self.caps())?;
-        self.came.wraps_more = wraps_more;
-        if self.came.is_coded() {
-            // Both the received and the decoded body are held until the request has left.
-            self.came.reservation.cover(self.came.body.len() + body.len())?;
-        }
+        let caps = self.caps();
+        let body = self.came.decoded(caps)?;
         if let Some(boundary) = &self.boundary {
             let document = Document::raw(body);
             // Where no rule looks there is nothing to miss.
@@ -183,7 +172,8 @@ impl JudgeCase {
         if let Some(rule) = self.routed.as_deref().filter(|rule| !tally.rules.iter().any(|one| one == rule)) {
             tally.rules.insert(0, rule.to_owned());
         }
-        if self.may_route
+        if self.routed.is_none()
+            && self.of_team.is_none()
             && let Verdict::Route(route) = evaluation.verdict
         {
             let outcome = Ok(RequestOutcome::Route(Box::new(Rerouted { route, came: self.came })));
@@ -232,7 +222,7 @@ impl JudgeCase {
 
     /// Finds the conversation that it belongs to, and what is known of its calls there.
     fn known(&mut self, mut document: Arc<Document>) -> Arc<Document> {
-        let known = self.session.take();
+        let known = self.of_team.clone();
         let Session { key, vault } = known.unwrap_or_else(|| self.sessions.of(&document, &self.hints));
         // Who else has the document knows no more of its calls, and restricts more.
         if let (Some(behind), Some(document)) = (self.sessions.behind(&document), Arc::get_mut(&mut document))
@@ -351,7 +341,7 @@ impl JudgeCase {
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.
     fn assemble(&mut self, document: &Arc<Document>) -> Result<Option<MadeRequest>, Refusal> {
-        if !self.assembles {
+        if self.of_team.is_some() {
             return Ok(None);
         }
         let counted = match self.subject.api.wants(self.subject.to.endpoint()) {

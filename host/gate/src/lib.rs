@@ -22,7 +22,7 @@
 //! Where things are:
 //!
 //! - `gate` is the way of a request, `stages` what it is on that way, `exchange` what goes with it, `shared` what all
-//!   requests share. `judge` judges one body without I/O. An API is a folder in `apis`, and no driver knows an API by name.
+//!   requests share. `judge` judges one body without I/O. An API is a file in `apis`, and no driver knows an API by name.
 //! - `pending` owns the desk, `admin` serves what people and scripts ask. `session` names conversations.
 //! - `ruled` judges answers, `restore` puts values back, `team` runs agents and `teams` keeps their runs,
 //!   `flow` sends what a profile made, `adapter` stands before an upstream that speaks another API.
@@ -70,7 +70,6 @@ mod saved;
 mod sending;
 mod serving;
 mod session;
-mod shadow;
 mod shared;
 mod stages;
 mod status;
@@ -79,6 +78,7 @@ mod tally;
 mod target;
 mod team;
 mod teams;
+mod trial;
 mod upstream;
 mod upstreams;
 mod watched;

@@ -4,7 +4,7 @@
 //! request or an answer says, and no name that a client chooses.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -52,7 +52,7 @@ const BUCKETS: [u64; 16] = [
 
 /// Counts that are named as what they count.
 macro_rules! each {
-    ($of:expr; $($field:ident),+) => { &[$((stringify!($field), $of.$field)),+] };
+    ($of:expr; $($field:ident),+) => { [$(([stringify!($field)], $of.$field)),+] };
 }
 
 /// What happens, counted. What [`Status`] counts already is not counted twice.
@@ -60,6 +60,7 @@ macro_rules! each {
 pub(crate) struct Metrics {
     judging: Histogram,
     upstream: Histogram,
+    rule_hits: CounterFamily,
     rule_errors: CounterFamily,
     findings: CounterFamily,
     plugin_micros: CounterFamily,
@@ -89,6 +90,7 @@ impl Metrics {
     /// Rules ran on a request, which took so long, or on an answer.
     pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
         took.into_iter().for_each(|took| self.judging.add(took));
+        self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
         let findings = tally.findings.iter();
         self.findings.add(findings.map(|(detector, count)| (detector.as_str(), *count as u64)));
@@ -115,16 +117,22 @@ impl Metrics {
         self.calls.add([(call, 1)].into_iter());
     }
 
+    /// Returns the rules that matched requests, or answers to them.
+    pub(crate) fn rules(&self) -> Vec<RuleCount> {
+        let hits = lock(&self.rule_hits.0);
+        hits.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
+    }
+
     /// Writes all of it, with what others count.
     pub(crate) fn text(&self, counted: &Counted<'_>) -> String {
         let Counted { status, agents, .. } = counted;
         let mut page = Page::default();
-        let build = [("version", &*status.version), ("generation", &status.policy.generation)];
-        page.head("build_info", "gauge", "Version of the program and generation of the policy.");
-        page.sample("build_info", &build, 1);
+        let build = [([&*status.version, &*status.policy.generation], 1)];
+        let help = "Version of the program and generation of the policy.";
+        page.family("build_info", "gauge", help, ["version", "generation"], build);
         page.requests(status);
         let help = "Requests of agents that others started, and those that the monitor has let go.";
-        page.family("subagents_total", help, "event", each!(agents; seen, trimmed));
+        page.family("subagents_total", "counter", help, ["event"], each!(agents; seen, trimmed));
         page.policy(status);
         self.write(&mut page);
         page.memories(counted);
@@ -133,10 +141,10 @@ impl Metrics {
     }
 
     fn write(&self, page: &mut Page) {
-        page.head("plugin_seconds_total", "counter", "Time that calls of a plugin took.");
-        for (plugin, micros) in &*lock(&self.plugin_micros.0) {
-            page.number("plugin_seconds_total", &[("plugin", plugin)], &seconds(*micros));
-        }
+        let plugins = lock(&self.plugin_micros.0);
+        let plugins = plugins.iter().map(|(plugin, micros)| ([&**plugin], seconds(*micros)));
+        let help = "Time that calls of a plugin took.";
+        page.family("plugin_seconds_total", "counter", help, ["plugin"], plugins);
         self.judging.write(page, "judging_seconds", "Time that the gate takes to judge a request.");
         self.upstream.write(page, "upstream_seconds", "Time until the upstream begins to answer.");
         self.rule_errors.write(page, "rule_errors_total", "Errors of rules.", "rule");
@@ -145,10 +153,9 @@ impl Metrics {
         self.calls.write(page, "admin_calls_total", help, "call");
         self.modes.write(page, "modes_chosen_total", "Modes that somebody chose.", "mode");
         let help = "Requests that waited, by how that ended and where in their client they were asked.";
-        page.head("turns_ended_total", "counter", help);
-        for ([ending, location], count) in &*lock(&self.turns_over) {
-            page.sample("turns_ended_total", &[("ending", ending), ("location", location)], *count);
-        }
+        let over = lock(&self.turns_over);
+        let over = over.iter().map(|([ending, location], count)| ([&**ending, &**location], *count));
+        page.family("turns_ended_total", "counter", help, ["ending", "location"], over);
     }
 }
 
@@ -156,81 +163,81 @@ impl Page {
     fn requests(&mut self, status: &Status) {
         let counts = &status.requests;
         let verdicts = each!(counts; forwarded, blocked, paused, cancelled, refused);
-        self.family("requests_total", "Requests by what became of them.", "verdict", verdicts);
+        self.family("requests_total", "counter", "Requests by what became of them.", ["verdict"], verdicts);
         let mut ruled = counts.ruled;
-        let outcomes: Vec<_> =
-            AnswerOutcome::ALL.iter().map(|outcome| (outcome.as_str(), *outcome.count(&mut ruled))).collect();
+        let outcomes =
+            AnswerOutcome::ALL.iter().map(|outcome| ([outcome.as_str()], *outcome.count(&mut ruled)));
         let help = "Answers by what rules and people made of them.";
-        self.family("answers_ruled_total", help, "outcome", &outcomes);
+        self.family("answers_ruled_total", "counter", help, ["outcome"], outcomes);
         let answers = counts.answers;
         let classes = [
-            ("2xx", answers.succeeded),
-            ("3xx", answers.redirected),
-            ("4xx", answers.client_errors),
-            ("5xx", answers.server_errors),
-            ("none", answers.none),
+            (["2xx"], answers.succeeded),
+            (["3xx"], answers.redirected),
+            (["4xx"], answers.client_errors),
+            (["5xx"], answers.server_errors),
+            (["none"], answers.none),
         ];
         let help = "Answers of the upstream by the class of their status.";
-        self.family("answers_total", help, "class", &classes);
+        self.family("answers_total", "counter", help, ["class"], classes);
         let help = "Packed files in requests whose text was read.";
-        self.counter("read_files_total", help, counts.files_read);
+        self.one("read_files_total", "counter", help, counts.files_read);
         let help = "Files in requests that could not be looked into, refused or let through.";
-        self.counter("unread_files_total", help, counts.unread);
-        self.gauge("in_flight", "Requests that are not answered to their end.", status.in_flight);
-        self.gauge("pending", "Requests that wait for a person.", status.pending);
-        self.gauge("pending_bytes", "Memory that these take.", status.pending_memory.used);
+        self.one("unread_files_total", "counter", help, counts.unread);
+        self.one("in_flight", "gauge", "Requests that are not answered to their end.", status.in_flight);
+        self.one("pending", "gauge", "Requests that wait for a person.", status.pending);
+        self.one("pending_bytes", "gauge", "Memory that these take.", status.pending_memory.used);
     }
 
     fn policy(&mut self, status: &Status) {
-        self.counter("rule_faults_total", "Rules that could not run to their end.", status.requests.faults);
-        self.head("rule_hits_total", "counter", "Requests, and answers to them, in which a rule matched.");
-        for RuleCount { rule, requests } in &status.rules {
-            self.sample("rule_hits_total", &[("rule", rule)], *requests);
-        }
+        let help = "Rules that could not run to their end.";
+        self.one("rule_faults_total", "counter", help, status.requests.faults);
+        let hits = status.rules.iter().map(|hit| ([&*hit.rule], hit.requests));
+        let help = "Requests, and answers to them, in which a rule matched.";
+        self.family("rule_hits_total", "counter", help, ["rule"], hits);
         let policy = &status.policy;
-        let loads = [("done", policy.loads), ("refused", policy.failed_loads)];
-        self.family("policy_loads_total", "Loads of the policy.", "result", &loads);
-        self.head("plugin_quarantined", "gauge", "1 while a plugin is in quarantine.");
-        for plugin in &policy.plugins {
-            let held = u64::from(plugin.quarantine.is_some());
-            self.sample("plugin_quarantined", &[("plugin", &plugin.name)], held);
-        }
+        let loads = [(["done"], policy.loads), (["refused"], policy.failed_loads)];
+        self.family("policy_loads_total", "counter", "Loads of the policy.", ["result"], loads);
+        let held = policy.plugins.iter().map(|one| ([&*one.name], u64::from(one.quarantine.is_some())));
+        let help = "1 while a plugin is in quarantine.";
+        self.family("plugin_quarantined", "gauge", help, ["plugin"], held);
+        let faults = policy.plugins.iter().map(|one| ([&*one.name], one.faults));
         let help = "Different texts on which a plugin failed lately; many of them end in quarantine.";
-        self.head("plugin_faults", "gauge", help);
-        for plugin in &policy.plugins {
-            self.sample("plugin_faults", &[("plugin", &plugin.name)], plugin.faults as u64);
-        }
+        self.family("plugin_faults", "gauge", help, ["plugin"], faults);
     }
 
     /// What detectors, saved edits and sessions remember.
     fn memories(&mut self, counted: &Counted<'_>) {
         let Counted { tokens, memo, saved, preview_limit, .. } = counted;
         let help = "Texts about which the memory of this generation was asked, by whether it knew them.";
-        let known = [("known", memo.known), ("new", memo.asked - memo.known)];
-        self.family("memo_total", help, "outcome", &known);
-        self.gauge("memo_entries", "Answers of detectors that are remembered.", memo.entries);
-        self.gauge("memo_bytes", "Bytes that these take.", memo.bytes);
+        let known = [(["known"], memo.known), (["new"], memo.asked - memo.known)];
+        self.family("memo_total", "counter", help, ["outcome"], known);
+        self.one("memo_entries", "gauge", "Answers of detectors that are remembered.", memo.entries);
+        self.one("memo_bytes", "gauge", "Bytes that these take.", memo.bytes);
         let help = "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.";
-        self.head("saved_edits_total", "counter", help);
-        for ((scope, event), count) in saved {
-            self.sample("saved_edits_total", &[("scope", scope.name()), ("event", event)], *count);
-        }
-        self.gauge("saved_preview_limit", "Sections that a capture shows first.", *preview_limit);
+        let saved = saved.iter().map(|((scope, event), count)| ([scope.name(), *event], *count));
+        self.family("saved_edits_total", "counter", help, ["scope", "event"], saved);
+        self.one("saved_preview_limit", "gauge", "Sections that a capture shows first.", *preview_limit);
         let help = "Tokens for redacted values in answers, by what became of them.";
-        self.family("redaction_tokens_total", help, "outcome", each!(tokens; restored, kept, altered));
+        let tokens = each!(tokens; restored, kept, altered);
+        self.family("redaction_tokens_total", "counter", help, ["outcome"], tokens);
     }
 
     fn store(&mut self, status: &Status) {
         let Some(store) = &status.store else { return };
-        self.counter("store_written_total", "Requests that were logged.", store.written);
-        self.counter("store_missed_total", "Requests and parts of answers that were not.", store.missed);
-        let help = "Requests sent otherwise than shown.";
-        self.counter("store_mismatches_total", help, store.mismatches);
-        self.head("store_bytes", "gauge", "Bytes of the log on disk.");
-        self.sample("store_bytes", &[], store.bytes);
-        self.gauge("store_failing", "1 while the log cannot be written.", store.failing.is_some().into());
+        self.one("store_written_total", "counter", "Requests that were logged.", store.written);
+        let help = "Requests and parts of answers that were not.";
+        self.one("store_missed_total", "counter", help, store.missed);
+        self.one(
+            "store_mismatches_total",
+            "counter",
+            "Requests sent otherwise than shown.",
+            store.mismatches,
+        );
+        self.one("store_bytes", "gauge", "Bytes of the log on disk.", store.bytes);
+        let failing = u64::from(store.failing.is_some());
+        self.one("store_failing", "gauge", "1 while the log cannot be written.", failing);
         let help = "Tokens of models, as answers say them.";
-        self.family("tokens_total", help, "kind", each!(store.tokens; input, cached, output));
+        self.family("tokens_total", "counter", help, ["kind"], each!(store.tokens; input, cached, output));
     }
 }
 
@@ -257,10 +264,8 @@ impl CounterFamily {
     }
 
     fn write(&self, page: &mut Page, name: &str, help: &str, label: &str) {
-        page.head(name, "counter", help);
-        for (value, count) in &*lock(&self.0) {
-            page.sample(name, &[(label, value)], *count);
-        }
+        let counts = lock(&self.0);
+        page.family(name, "counter", help, [label], counts.iter().map(|(value, count)| ([&**value], *count)));
     }
 }
 
@@ -286,10 +291,10 @@ impl Histogram {
         for (count, end) in self.buckets.iter().zip(BUCKETS.map(Some).into_iter().chain([None])) {
             sum += count.load(Relaxed);
             let end = end.map_or("+Inf".to_owned(), seconds);
-            page.sample(&bucket, &[("le", &end)], sum);
+            page.sample(&bucket, ["le"], [&*end], sum);
         }
-        page.number(&format!("{name}_sum"), &[], &seconds(self.micros.load(Relaxed)));
-        page.sample(&format!("{name}_count"), &[], sum);
+        page.sample(&format!("{name}_sum"), [], [], seconds(self.micros.load(Relaxed)));
+        page.sample(&format!("{name}_count"), [], [], sum);
     }
 }
 
@@ -313,32 +318,34 @@ impl Page {
         let _ = writeln!(self.0, "# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} {kind}");
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
-        self.number(name, labels, &value.to_string());
+    fn sample<const N: usize>(
+        &mut self,
+        name: &str,
+        labels: [&str; N],
+        values: [&str; N],
+        number: impl Display,
+    ) {
+        let pairs = labels.iter().zip(values).map(|(label, value)| format!("{label}=\"{}\"", escaped(value)));
+        let pairs = pairs.collect::<Vec<_>>().join(",");
+        let labels = if N == 0 { pairs } else { format!("{{{pairs}}}") };
+        let _ = writeln!(self.0, "{PREFIX}{name}{labels} {number}");
     }
 
-    fn number(&mut self, name: &str, labels: &[(&str, &str)], value: &str) {
-        let labels: Vec<_> =
-            labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.0, "{PREFIX}{name}{labels} {value}");
+    /// Numbers of one name, each with the values of its labels.
+    fn family<'v, const N: usize>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        labels: [&str; N],
+        samples: impl IntoIterator<Item = ([&'v str; N], impl Display)>,
+    ) {
+        self.head(name, kind, help);
+        samples.into_iter().for_each(|(values, number)| self.sample(name, labels, values, number));
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.head(name, "counter", help);
-        self.sample(name, &[], value);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: usize) {
-        self.head(name, "gauge", help);
-        self.sample(name, &[], value as u64);
-    }
-
-    fn family(&mut self, name: &str, help: &str, label: &str, samples: &[(&str, u64)]) {
-        self.head(name, "counter", help);
-        samples
-            .iter()
-            .for_each(|(value, count)| self.sample(name, &[(label, &value.replace('_', "-"))], *count));
+    fn one(&mut self, name: &str, kind: &str, help: &str, number: impl Display) {
+        self.family(name, kind, help, [], [([], number)]);
     }
 }
 

@@ -26,7 +26,6 @@ use crate::reach::ReachError;
 use crate::saved::Saved;
 use crate::serving::ServingPolicy;
 use crate::session::Sessions;
-use crate::shadow::Shadow;
 use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
@@ -38,7 +37,7 @@ use leafgate_http::server::Timeouts;
 /// What all requests share.
 pub(crate) struct Shared {
     pub(crate) upstreams: Upstreams,
-    pub(crate) policy: Arc<Shadow>,
+    pub(crate) policy: Arc<ServingPolicy>,
     /// Whether requests are looked at.
     pub(crate) enabled: bool,
     /// See [`GateConfig::intercept`].
@@ -89,11 +88,10 @@ impl Shared {
             upstreams,
             answer_cancelled: config.answer_cancelled,
             may_be_off: config.may_be_off,
-            policy: Arc::new(Shadow::new(
-                ServingPolicy::new(config.policy_source, policy),
-                Arc::clone(&hub),
-                config.trial,
-            )),
+            policy: Arc::new(
+                ServingPolicy::new(config.policy_source, policy)
+                    .told_and_tried(Arc::clone(&hub), config.trial),
+            ),
             enabled: config.enabled,
             sessions: Arc::new(Sessions::new(keys.clone(), limits.sessions, limits.vaults)),
             keys,
@@ -126,7 +124,7 @@ impl Shared {
         let (active, follow) = self.turns.active();
         let policy = self.policy.status();
         let counted = self.counters.counted();
-        let (requests, statuses, rules) = (counted.requests, counted.statuses(), counted.rules());
+        let (requests, statuses) = (counted.requests, counted.statuses());
         drop(counted);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -141,7 +139,7 @@ impl Shared {
             in_flight: self.counters.count_in_flight(),
             requests,
             statuses,
-            rules,
+            rules: self.counters.metrics.rules(),
             mode: Some(self.turns.mode()),
             active,
             follow,
@@ -153,8 +151,7 @@ impl Shared {
     /// Ends the quarantine of a plugin, in whichever policy it is.
     pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
         let own = self.upstreams.named.iter().filter_map(|lane| lane.own_policy());
-        let policies: Vec<_> =
-            [&self.policy.serving].into_iter().chain(own).map(ServingPolicy::load).collect();
+        let policies: Vec<_> = [&*self.policy].into_iter().chain(own).map(ServingPolicy::load).collect();
         plugins::release(policies.iter().map(|policy| &**policy), name)
     }
 
@@ -173,7 +170,7 @@ impl Shared {
 
     /// Returns the policy that judges the requests to an upstream.
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        let serving = || lane.and_then(Lane::own_policy).unwrap_or(&self.policy.serving).load();
+        let serving = || lane.and_then(Lane::own_policy).unwrap_or(&self.policy).load();
         self.turns.off().policy().unwrap_or_else(serving)
     }
 

@@ -16,9 +16,10 @@ use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::Coding;
+use leafgate_http::coding::{self, Coding, CodingCaps, DecodedBody};
 use leafgate_http::headers;
-use leafgate_http::refusal::Manner;
+use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::refusal::{Manner, Refusal};
 
 /// A body as it came.
 pub(crate) struct Came {
@@ -37,6 +38,21 @@ impl Came {
 
     pub(crate) fn is_coded(&self) -> bool {
         !self.codings.is_empty()
+    }
+
+    /// Returns whether reading it would keep other requests waiting.
+    pub(crate) fn is_large(&self) -> bool {
+        self.body.len() > INLINE_BODY || self.is_coded()
+    }
+
+    /// Returns the body without its codings. Both forms are held until the request has left.
+    pub(crate) fn decoded(&mut self, caps: CodingCaps) -> Result<Bytes, Refusal> {
+        let DecodedBody { body, wraps_more } = coding::decode(self.body.clone(), &self.codings, caps)?;
+        self.wraps_more = wraps_more;
+        if self.is_coded() {
+            self.reservation.cover(self.body.len() + body.len())?;
+        }
+        Ok(body)
     }
 
     /// Returns what leaves for it under a head: the very bytes that came where nothing was edited, or else `rendered`, which is

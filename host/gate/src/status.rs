@@ -1,15 +1,14 @@
 //! What became of the requests so far, in numbers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use http::StatusCode;
-use leafgate_admin::{Counts, RuleCount, StatusCount};
+use leafgate_admin::{Counts, StatusCount};
 
 use crate::lock::lock;
-use crate::metrics::{Metrics, OTHERS};
+use crate::metrics::Metrics;
 use crate::tally::RuleTally;
 use leafgate_http::refusal::Code;
 
@@ -18,7 +17,7 @@ use leafgate_http::refusal::Code;
 pub(crate) struct Counters {
     counted: Mutex<RequestCounts>,
     pub(crate) metrics: Metrics,
-    in_flight: Arc<AtomicUsize>,
+    in_flight: InFlight,
 }
 
 #[derive(Debug, Default)]
@@ -26,33 +25,20 @@ pub(crate) struct RequestCounts {
     /// Requests by how they ended.
     pub(crate) requests: Counts,
     by_status: BTreeMap<u16, u64>,
-    /// Requests, and answers to them, by the rules that matched.
-    by_rule: BTreeMap<String, u64>,
 }
 
-/// Most rules that are counted by name. Reloads bring new ones, and old ones are not forgotten: what is beyond is counted as [`OTHERS`].
-const MOST_RULES: usize = 2000;
-
-/// A request in flight, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct InFlight(Arc<AtomicUsize>);
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
-}
+/// A request in flight, until it is dropped: they are counted by who holds this.
+pub(crate) type InFlight = Arc<()>;
 
 impl Counters {
     /// A request has come.
     pub(crate) fn in_flight(&self) -> InFlight {
-        self.in_flight.fetch_add(1, Relaxed);
-        InFlight(Arc::clone(&self.in_flight))
+        Arc::clone(&self.in_flight)
     }
 
     /// Returns how many requests have come and are not answered to their end.
     pub(crate) fn count_in_flight(&self) -> usize {
-        self.in_flight.load(Relaxed)
+        Arc::strong_count(&self.in_flight) - 1
     }
 
     /// Returns what all requests share. Nobody keeps it for longer than a count takes.
@@ -63,11 +49,6 @@ impl Counters {
     /// Rules matched a request or its answer, or could not run to their end. `took` is how long a request took.
     pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
         let mut counted = self.counted();
-        for rule in &tally.rules {
-            let has_room = counted.by_rule.len() < MOST_RULES || counted.by_rule.contains_key(rule);
-            let label = if has_room { rule.as_str() } else { OTHERS };
-            *counted.by_rule.entry(label.to_owned()).or_default() += 1;
-        }
         counted.requests.faults += tally.errors.len() as u64;
         counted.requests.files_read += tally.files_read as u64;
         counted.requests.unread += tally.unread as u64;
@@ -80,11 +61,6 @@ impl RequestCounts {
     /// Returns the upstreams' answers by their status.
     pub(crate) fn statuses(&self) -> Vec<StatusCount> {
         self.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
-    }
-
-    /// Returns the rules that matched.
-    pub(crate) fn rules(&self) -> Vec<RuleCount> {
-        self.by_rule.iter().map(|(rule, &requests)| RuleCount { rule: rule.clone(), requests }).collect()
     }
 
     pub(crate) fn answered(&mut self, status: StatusCode) {

@@ -46,12 +46,8 @@ pub(crate) enum SendError {
 pub(crate) struct Upstream {
     /// Its URL, as people are shown it.
     name: String,
-    endpoint: UpstreamEndpoint,
-}
-
-enum UpstreamEndpoint {
-    Echo,
-    Http(Box<HttpUpstream>),
+    /// `None` for the built-in one.
+    http: Option<HttpUpstream>,
 }
 
 /// A client of one endpoint, with its pool of connections.
@@ -69,49 +65,37 @@ impl Upstream {
         limits: &GateLimits,
     ) -> Result<Self, ReachError> {
         let name = shown_url(&target.to_string());
-        let endpoint = match target {
-            UpstreamTarget::Echo => UpstreamEndpoint::Echo,
-            UpstreamTarget::Http(base) => {
-                UpstreamEndpoint::Http(Box::new(HttpUpstream::new(base.clone(), reach, limits)?))
-            }
+        let http = match target {
+            UpstreamTarget::Echo => None,
+            UpstreamTarget::Http(base) => Some(HttpUpstream::new(base.clone(), reach, limits)?),
         };
-        Ok(Upstream { name, endpoint })
+        Ok(Upstream { name, http })
     }
 
     /// Returns whether a body may be sent while it comes.
     pub(crate) fn takes_streams(&self) -> bool {
-        matches!(self.endpoint, UpstreamEndpoint::Http(_))
+        self.http.is_some()
     }
 
     /// Sends a request and returns the answer as soon as its header is there.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, Refusal> {
-        match &self.endpoint {
-            UpstreamEndpoint::Echo => {
+        match &self.http {
+            None => {
                 Ok(echo::answer(&outgoing.method, &outgoing.path, &outgoing.headers, outgoing.body.whole()))
             }
-            UpstreamEndpoint::Http(upstream) => {
-                upstream.send(outgoing).await.map_err(|error| self.unanswered(&error))
-            }
+            Some(upstream) => upstream.send(outgoing).await.map_err(|error| self.unanswered(&error)),
         }
     }
 
     /// What the client reads names the upstream and the cause; what the network said is for the operator.
     fn unanswered(&self, error: &SendError) -> Refusal {
-        let name = &self.name;
-        let refusal = match error {
-            SendError::Address | SendError::Connect { .. } => {
-                Refusal::upstream(format!("this gate cannot reach its upstream {name}: {error}"))
-            }
-            SendError::Broken(_) => {
-                Refusal::upstream(format!("this gate got no answer from its upstream {name}: {error}"))
-            }
-            SendError::Silent { .. } => Refusal::new(
-                StatusCode::GATEWAY_TIMEOUT,
-                Code::Upstream,
-                format!("this gate got no answer from its upstream {name}: {error}"),
-            ),
+        let (status, lacks) = match error {
+            SendError::Address | SendError::Connect { .. } => (StatusCode::BAD_GATEWAY, "cannot reach"),
+            SendError::Broken(_) => (StatusCode::BAD_GATEWAY, "got no answer from"),
+            SendError::Silent { .. } => (StatusCode::GATEWAY_TIMEOUT, "got no answer from"),
         };
-        Refusal { operator_message: Some(chain(error)), ..refusal }
+        let message = format!("this gate {lacks} its upstream {}: {error}", self.name);
+        Refusal { operator_message: Some(chain(error)), ..Refusal::new(status, Code::Upstream, message) }
     }
 }
 

@@ -157,34 +157,36 @@ fn is_one_zstd_frame(body: &[u8]) -> bool {
 
 /// Undoes one coding; `None` when more than `most` bytes come out.
 fn layer(body: &[u8], coding: Coding, most: usize) -> io::Result<Option<Vec<u8>>> {
-    match coding {
+    let mut left = body;
+    let input = &mut left;
+    let decoded = match coding {
         // One member: a second one would be read by some servers and not by others.
-        Coding::Gzip => finish(GzDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
+        Coding::Gzip => finish(GzDecoder::new(input), most),
         // "deflate" means the zlib format, but senders of bare deflate data are as old as the name.
-        Coding::Deflate if is_zlib(body) => {
-            finish(ZlibDecoder::new(body), most, |decoder| decoder.get_ref().is_empty())
-        }
-        Coding::Deflate => finish(DeflateDecoder::new(body), most, |decoder| decoder.get_ref().is_empty()),
-        Coding::Brotli => {
-            finish(Decompressor::new(body, BROTLI_BUFFER), most, |decoder| decoder.get_ref().is_empty())
-        }
+        Coding::Deflate if is_zlib(body) => finish(ZlibDecoder::new(input), most),
+        Coding::Deflate => finish(DeflateDecoder::new(input), most),
+        Coding::Brotli => finish(Decompressor::new(input, BROTLI_BUFFER), most),
         Coding::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(body)?;
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(input)?;
             decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-            finish(decoder, most, |decoder| decoder.get_ref().is_empty())
+            finish(decoder, most)
         }
+    }?;
+    match decoded {
+        Some(_) if !left.is_empty() => Err(io::Error::other("data after the end")),
+        decoded => Ok(decoded),
     }
 }
 
-/// Reads a decoder to its end, and checks with it that all of its input was used.
-fn finish<R: Read>(mut decoder: R, most: usize, used_up: impl Fn(&R) -> bool) -> io::Result<Option<Vec<u8>>> {
+/// Reads a decoder to its end.
+fn finish(mut decoder: impl Read, most: usize) -> io::Result<Option<Vec<u8>>> {
     let mut decoded = Vec::new();
     decoder.by_ref().take(most as u64 + 1).read_to_end(&mut decoded)?;
     if decoded.len() > most {
         return Ok(None);
     }
     // The brotli decoder reports what is left in its buffer to whoever asks once more after the end.
-    if decoder.read(&mut [0])? > 0 || !used_up(&decoder) {
+    if decoder.read(&mut [0])? > 0 {
         return Err(io::Error::other("data after the end"));
     }
     Ok(Some(decoded))

@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::connections::{BusyConnection, CLOSING, Connections, Slot};
+use crate::connections::{CLOSING, Connections, Slot};
 use crate::content::{self, Content};
 use crate::in_place::InPlace;
 use crate::listener::Listener;
@@ -117,7 +117,7 @@ async fn serve_connection<A, F>(
     let service = service_fn(move |request| {
         let busy = activity.begin();
         let answer = answer(request, local);
-        async move { Ok::<_, std::convert::Infallible>(answer.await.map(|body| while_busy(body, busy))) }
+        async move { Ok::<_, std::convert::Infallible>(answer.await.map(|body| content::with(body, busy))) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -153,11 +153,6 @@ async fn serve_connection<A, F>(
             }
         }
     }
-}
-
-/// A body during which its connection is busy.
-fn while_busy(body: Content, busy: BusyConnection) -> Content {
-    content::with(body, busy)
 }
 
 /// What is logged about connections, a line in a while.

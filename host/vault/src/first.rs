@@ -21,15 +21,18 @@ const ENTRY: usize = 96;
 /// whose prompt changed: they share this memory.
 pub struct FirstSeen {
     texts: Mutex<FirstTexts>,
+    shared: MemoryBound,
     /// Whether all requests that it is for are of one conversation.
     pub is_of_one: bool,
 }
+
+type FirstTexts = BTreeMap<[u8; 32], Arc<str>>;
 
 impl FirstSeen {
     /// Begins the memory of one conversation, or of a session of which nothing is known. It counts towards a bound
     /// that it shares with others.
     pub fn new(shared: &MemoryBound, is_of_one: bool) -> Self {
-        FirstSeen { texts: Mutex::new(FirstTexts::within(shared)), is_of_one }
+        FirstSeen { texts: Mutex::default(), shared: shared.clone(), is_of_one }
     }
 
     /// Returns the text that stood at a place first. Where none did, and where the conversation begins
@@ -37,54 +40,30 @@ impl FirstSeen {
     pub fn at(&self, place: [u8; 32], text: &str, anew: bool) -> Option<Arc<str>> {
         // As with the memory of values: every change is finished.
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if anew {
-            texts.forget(place);
+        if anew && let Some(text) = texts.remove(&place) {
+            self.shared.remove(text.len() + ENTRY);
         }
-        texts.first(place, text)
-    }
-}
-
-/// The texts of one session.
-pub(crate) struct FirstTexts {
-    texts: BTreeMap<[u8; 32], Arc<str>>,
-    bytes: usize,
-    shared: MemoryBound,
-}
-
-impl FirstTexts {
-    pub(crate) fn within(shared: &MemoryBound) -> Self {
-        FirstTexts { texts: BTreeMap::new(), bytes: 0, shared: shared.clone() }
-    }
-
-    /// Returns the text that stood at a place first, which is this one where none did; `None` where
-    /// there is no room for it.
-    pub(crate) fn first(&mut self, place: [u8; 32], text: &str) -> Option<Arc<str>> {
-        if let Some(first) = self.texts.get(&place) {
+        if let Some(first) = texts.get(&place) {
             return Some(Arc::clone(first));
         }
-        let bytes = text.len() + ENTRY;
-        if self.texts.len() == MAX_TEXTS || self.bytes + bytes > MAX_BYTES || self.shared.is_over() {
+        let more = text.len() + ENTRY;
+        if texts.len() == MAX_TEXTS || bytes(&texts) + more > MAX_BYTES || self.shared.is_over() {
             return None;
         }
-        self.bytes += bytes;
-        self.shared.add(bytes);
+        self.shared.add(more);
         let text: Arc<str> = text.into();
-        self.texts.insert(place, Arc::clone(&text));
+        texts.insert(place, Arc::clone(&text));
         Some(text)
-    }
-
-    fn forget(&mut self, place: [u8; 32]) {
-        if let Some(text) = self.texts.remove(&place) {
-            let bytes = text.len() + ENTRY;
-            self.bytes -= bytes;
-            self.shared.remove(bytes);
-        }
     }
 }
 
-impl Drop for FirstTexts {
+fn bytes(texts: &FirstTexts) -> usize {
+    texts.values().map(|text| text.len() + ENTRY).sum()
+}
+
+impl Drop for FirstSeen {
     fn drop(&mut self) {
-        self.shared.remove(self.bytes);
+        self.shared.remove(bytes(self.texts.get_mut().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
@@ -95,15 +74,15 @@ mod tests {
     #[test]
     fn the_first_text_stays_and_what_has_no_room_is_not_kept() {
         let shared = MemoryBound::new(usize::MAX);
-        let mut seen = FirstTexts::within(&shared);
+        let seen = FirstSeen::new(&shared, true);
         let (one, other) = ([1; 32], [2; 32]);
-        assert_eq!(seen.first(one, "a").as_deref(), Some("a"));
-        assert_eq!(seen.first(one, "b").as_deref(), Some("a"));
-        assert_eq!(seen.first(other, &"x".repeat(MAX_BYTES)), None);
+        assert_eq!(seen.at(one, "a", false).as_deref(), Some("a"));
+        assert_eq!(seen.at(one, "b", false).as_deref(), Some("a"));
+        assert_eq!(seen.at(other, &"x".repeat(MAX_BYTES), false), None);
         let place = |n: usize| std::array::from_fn(|at| if at < 8 { n.to_le_bytes()[at] } else { 9 });
-        assert!((1..MAX_TEXTS).all(|n| seen.first(place(n), "x").is_some()));
-        assert_eq!(seen.first(place(MAX_TEXTS), "x"), None, "there are enough");
-        assert_eq!(shared.bytes(), seen.bytes);
+        assert!((1..MAX_TEXTS).all(|n| seen.at(place(n), "x", false).is_some()));
+        assert_eq!(seen.at(place(MAX_TEXTS), "x", false), None, "there are enough");
+        assert_eq!(shared.bytes(), bytes(&seen.texts.lock().unwrap()));
         drop(seen);
         assert_eq!(shared.bytes(), 0);
     }

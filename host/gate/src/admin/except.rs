@@ -49,7 +49,7 @@ pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
     let AddException { upstream, rules, allows, reason, by, until } = command;
     check_name(&by)?;
     let policy = match &upstream {
-        None => gate.policy.serving.load(),
+        None => gate.policy.load(),
         Some(name) => {
             let own = gate.upstreams.by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
             own.ok_or_else(|| {

@@ -73,7 +73,7 @@ fn page(gate: &Shared) -> String {
         status: &gate.status(),
         agents: &gate.turns.subagents(),
         tokens: gate.sessions.tokens(),
-        memo: gate.policy.serving.load().memo_counts(),
+        memo: gate.policy.load().memo_counts(),
         saved: gate.turns.saved.counts(),
         preview_limit: gate.turns.saved.settings().preview_limit,
     })

@@ -45,7 +45,7 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
                 .iter()
                 .find_map(|pointer| text_at(draft, pointer)?.parse().ok()),
             intent: Intent::named(&snapshot.guard.title.name)
-                .map(|intent| intent.name().to_owned())
+                .map(|intent| intent.word.to_owned())
                 .or_else(|| text_at(draft, "/intent")),
             endpoint_url: Some(endpoint(&snapshot.guard.to.upstream, &snapshot.guard.to.path)),
         },

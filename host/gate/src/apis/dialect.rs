@@ -2,7 +2,7 @@
 //! own exceptions.
 //!
 //! An error has two forms: the body of an answer with a status, and the last events of a stream
-//! that was begun. What makes clients raise differs, and stands in the folder of each API.
+//! that was begun. What makes clients raise differs, and stands in the file of each API.
 
 use bytes::Bytes;
 use http::Response;

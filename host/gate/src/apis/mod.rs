@@ -1,10 +1,10 @@
 //! The APIs that the gate speaks, told apart by path.
 //!
-//! One folder an API: its paths, what a body is read as, the words of its errors, where an answer
+//! One file an API: its paths, what a body is read as, the words of its errors, where an answer
 //! holds text for people, what names a conversation, and how the built-in upstream answers. The
 //! drivers ([`crate::restore`], [`echo`], [`dialect`], [`crate::session`],
 //! [`crate::route`]) ask the rows of this file and know no API by name. To add one, write its
-//! folder and name it in [`endpoints`], and in [`DIALECTS`] where its errors have a form of their
+//! file and name it in [`endpoints`], and in [`DIALECTS`] where its errors have a form of their
 //! own.
 //!
 //! A path decides, in the one spelling that [`leafgate_policy::endpoint`] gives it. Where it is

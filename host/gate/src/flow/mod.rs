@@ -58,11 +58,10 @@ impl Exchange {
         };
         let sent = outgoing.body.whole().cloned().unwrap_or_default();
         let answer = self.send(outgoing).await?;
-        let (status, answer, error) = match answer.status().is_client_error() {
+        let (answer, refused) = match answer.status().is_client_error() {
             true => peeked(answer).await?,
-            false => (answer.status(), answer, None),
+            false => (answer, None),
         };
-        let refused = error.and_then(|error| refused(status.as_u16(), &error));
         let next = refused.map_or(Next::Pass, |refused| flow.next(refused, &sent, &mut along));
         let (body, ask) = match next {
             Next::Pass => {
@@ -155,13 +154,11 @@ impl DowngradeFlow {
     }
 }
 
-type Peeked = (http::StatusCode, Response<Arriving>, Option<Bytes>);
-
-/// Reads an error, and gives the answer with it back. One that is too long is not read.
-async fn peeked(answer: Response<Arriving>) -> Result<Peeked, Refusal> {
+/// Reads an error, and gives the answer with it back, and what the provider does not take. One that is too long is not read.
+async fn peeked(answer: Response<Arriving>) -> Result<(Response<Arriving>, Option<Refused>), Refusal> {
     let (parts, body) = Arriving::passes(answer).into_parts();
     let error = begun::error_body(body).await;
     let error = error.ok_or_else(|| Refusal::upstream("the upstream's error could not be read"))?;
-    let status = parts.status;
-    Ok((status, Response::from_parts(parts, Arriving::recorded(content::full(error.clone()))), Some(error)))
+    let refused = refused(parts.status.as_u16(), &error);
+    Ok((Response::from_parts(parts, Arriving::recorded(content::full(error))), refused))
 }

@@ -86,7 +86,7 @@ impl JudgeCase {
             return Title { location: "agents".into(), name: Arc::clone(&asker.chain) };
         }
         let agent = || Arc::clone(&self.subject.agent);
-        let name = self.hints.intent.map_or_else(agent, |intent| intent.name().into());
+        let name = self.hints.intent.map_or_else(agent, |intent| intent.word.into());
         Title { location: self.hints.location_at(api).into(), name }
     }
 
@@ -97,7 +97,7 @@ impl JudgeCase {
 
     /// How a cancel is answered, where it is no error to the client.
     pub(super) fn manner(&self, document: &Document) -> Option<Box<Manner>> {
-        let path = Some(self.parts.uri.path()).filter(|_| self.answers_cancel)?;
+        let path = Some(self.parts.uri.path()).filter(|_| self.answer_cancelled && self.of_team.is_none())?;
         manner(self.subject.api, path, self.subject.model.as_deref(), document)
     }
 

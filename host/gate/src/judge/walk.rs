@@ -27,7 +27,6 @@ use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::body;
 use leafgate_http::coding;
-use leafgate_http::in_place::INLINE_BODY;
 use leafgate_http::refusal::Refusal;
 
 impl Shared {
@@ -36,12 +35,9 @@ impl Shared {
         if log::is_fixed_path(path) {
             return path.to_owned();
         }
-        let (path, vault) = (path.to_owned(), self.unnamed_vault());
-        if !policy.has_plugins() {
-            return policy.masked_target(&path, &vault);
-        }
-        let policy = Arc::clone(policy);
-        let masked = self.on_worker(move || policy.masked_target(&path, &vault)).await;
+        let (path, vault, masks) = (path.to_owned(), self.unnamed_vault(), Arc::clone(policy));
+        let mask = move || masks.masked_target(&path, &vault);
+        let masked = self.work(false, policy.has_plugins(), mask).await;
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 }
@@ -64,10 +60,7 @@ impl Exchange {
             };
             (judged, RuleTally::of(&evaluation))
         };
-        let (judged, tally) = match policy.has_plugins() {
-            true => self.on_worker(judge).await?,
-            false => judge(),
-        };
+        let (judged, tally) = self.work(false, policy.has_plugins(), judge).await?;
         self.progress.judged(policy, tally, Duration::ZERO, false);
         judged
     }
@@ -102,9 +95,7 @@ impl Exchange {
             true => None,
             false => multipart::boundary(&self.parts.headers)?,
         };
-        let may_route = sent_by.is_none();
-        self.judge_told(JudgeCase { raw, boundary, may_route, routed: sent_by, chosen, ..self.case(came) })
-            .await
+        self.judge_told(JudgeCase { raw, boundary, routed: sent_by, chosen, ..self.case(came) }).await
     }
 
     /// Returns what a request is judged by as far as its head tells: a conversation of its own.
@@ -135,13 +126,10 @@ impl Exchange {
             hints,
             class: ClassHint::of(&client.headers),
             routed: None,
-            may_route: false,
             chosen: None,
-            assembles: true,
             assembly: None,
             assembled: None,
-            answers_cancel: self.answer_cancelled,
-            session: None,
+            of_team: None,
             asker: None,
             recorded: None,
             trial: None,
@@ -171,13 +159,7 @@ impl Exchange {
 
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
-        let large = case.came.body.len() > INLINE_BODY || case.came.is_coded();
-        if large || !self.policy.assemblies().is_empty() {
-            return self.on_blocking_pool(move || case.judge()).await;
-        }
-        match self.policy.has_plugins() {
-            true => self.on_worker(move || case.judge()).await,
-            false => Ok(case.judge()),
-        }
+        let is_large = case.came.is_large() || !self.policy.assemblies().is_empty();
+        self.work(is_large, self.policy.has_plugins(), move || case.judge()).await
     }
 }

@@ -15,7 +15,6 @@ mod class;
 mod destination;
 mod guard;
 mod modes;
-mod monitor;
 mod saving;
 mod summary;
 mod waiter;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, TurnMode};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SubagentView, Subagents, TurnMode};
 use leafgate_desk::{Asked, Desk, DeskError, Outlook, Question, Request, TurnClass, first_words_of};
 use leafgate_tree::Draft;
 
@@ -91,6 +91,16 @@ impl Turns {
             self.counters.counted().requests.cancelled += 1;
         }
         asked
+    }
+
+    /// The policy has judged a request of an agent.
+    pub(crate) fn observe(&self, request: SubagentView) {
+        self.event(|desk, _| ((), desk.observe(request)));
+    }
+
+    /// The latest requests of agents, newest first.
+    pub(crate) fn subagents(&self) -> Subagents {
+        self.lock().desk.subagents()
     }
 
     /// The conversations, newest first.

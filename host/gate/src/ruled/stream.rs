@@ -281,7 +281,7 @@ impl Judging {
     fn decide(&mut self, held: Gathered) -> Deciding {
         let (exchange, as_it_came) = (Arc::clone(&self.exchange), self.held.split().freeze());
         let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
-        let texts = held.texts(|kind| ends.of(kind));
+        let texts = held.texts(|kind| ends.get(&kind).cloned().unwrap_or_default());
         Box::pin(async move {
             let Some(changed) = exchange.ruled(held.answer.clone(), texts, told).await? else {
                 return Ok(as_it_came);

@@ -45,23 +45,8 @@ struct JoinedTexts {
     decided: usize,
 }
 
-/// The ends of what left.
-#[derive(Default)]
-pub(super) struct Ends {
-    said: String,
-    thought: String,
-}
-
-impl Ends {
-    /// The end of what left of a kind, which texts of this kind go on from.
-    pub(super) fn of(&self, kind: RunKind) -> String {
-        match kind {
-            RunKind::Said => self.said.clone(),
-            RunKind::Thought => self.thought.clone(),
-            RunKind::Beside => String::new(),
-        }
-    }
-}
+/// The end of what left of each kind, which texts of this kind go on from. What stands beside goes on from nothing.
+pub(super) type Ends = BTreeMap<RunKind, String>;
 
 /// A stretch of a run.
 #[derive(Clone)]
@@ -163,7 +148,7 @@ impl PassingTexts {
             let from = left.as_ref().map_or(0, |left| floor(left, left.len().saturating_sub(most)));
             left.as_mut().map(|left| left.split_off(from)).unwrap_or_default()
         };
-        Ends { said: end(false), thought: end(true) }
+        Ends::from([(RunKind::Said, end(false)), (RunKind::Thought, end(true))])
     }
 
     /// Decides all that is left, and returns it.

@@ -70,18 +70,14 @@ impl RuledExchange {
         texts: Vec<TextRun>,
         told: SoFar,
     ) -> Result<Option<Answer>, Refusal> {
-        let (small, plugins) = (answer.bytes().len() <= INLINE_BODY, self.policy.has_plugins());
         let SoFar { mut tally, changed: changed_before } = told;
         let (judging, read) = (Arc::clone(self), answer.clone());
         let judge = move || {
             let judged = judging.judge(&read, &texts, &mut tally);
             (judged, tally)
         };
-        let (judged, tally) = match (small, plugins) {
-            (true, false) => judge(),
-            (true, true) => self.shared.on_worker(judge).await?,
-            (false, _) => self.shared.on_blocking_pool(judge).await?,
-        };
+        let is_large = answer.bytes().len() > INLINE_BODY;
+        let (judged, tally) = self.shared.work(is_large, self.policy.has_plugins(), judge).await?;
         self.progress.answer_judged(&self.policy, &tally);
         let told = |outcome| self.answer_is(outcome, &tally);
         let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;

@@ -18,63 +18,56 @@ const INTERACTION: &str = "x-interaction-type";
 const INTENT: &str = "openai-intent";
 
 /// Their words for what they ask, and ours for the location that these name.
-const INTENTS: [(&str, Option<Location>); 14] = [
-    ("conversation-panel", Some(Location("panel"))),
-    ("conversation-agent", Some(Location("agent"))),
-    ("conversation-inline", Some(Location("editor"))),
-    ("conversation-edits", Some(Location("editing session"))),
-    ("conversation-notebook", Some(Location("notebook"))),
-    ("conversation-terminal", Some(Location("terminal"))),
-    ("conversation-other", Some(Location("other"))),
-    ("responses-proxy", Some(Location("responses proxy"))),
-    ("messages-proxy", Some(Location("messages proxy"))),
-    ("conversation-user", None),
-    ("conversation-subagent", None),
-    ("conversation-sampling", None),
-    ("conversation-background", None),
-    ("conversation-compaction", None),
+const INTENTS: [Intent; 14] = [
+    Intent { word: "conversation-panel", location: Some("panel") },
+    Intent { word: "conversation-agent", location: Some("agent") },
+    Intent { word: "conversation-inline", location: Some("editor") },
+    Intent { word: "conversation-edits", location: Some("editing session") },
+    Intent { word: "conversation-notebook", location: Some("notebook") },
+    Intent { word: "conversation-terminal", location: Some("terminal") },
+    Intent { word: "conversation-other", location: Some("other") },
+    Intent { word: "responses-proxy", location: Some("responses proxy") },
+    Intent { word: "messages-proxy", location: Some("messages proxy") },
+    Intent { word: "conversation-user", location: None },
+    Intent { word: "conversation-subagent", location: None },
+    Intent { word: "conversation-sampling", location: None },
+    Intent { word: "conversation-background", location: None },
+    Intent { word: "conversation-compaction", location: None },
 ];
 
 /// All words for a location that a person may read, those included that no client says.
 pub(crate) fn locations() -> impl Iterator<Item = &'static str> {
-    ["chat", "request"].into_iter().chain(INTENTS.into_iter().filter_map(|(_, location)| Some(location?.0)))
-}
-
-/// Where a conversation takes place, as far as its client says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Location(&'static str);
-
-impl Location {
-    /// Reads the location that a request's header names.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Location> {
-        [INTENT, INTERACTION].into_iter().find_map(|header| said(headers, header)?.1)
-    }
-
-    /// Returns our word for it.
-    pub(crate) fn name(self) -> &'static str {
-        self.0
-    }
+    ["chat", "request"].into_iter().chain(INTENTS.into_iter().filter_map(|intent| intent.location))
 }
 
 /// What a request is for, as its client says: one of the words above, and never a text of the
 /// header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Intent(&'static str);
+pub(crate) struct Intent {
+    /// The client's word for it.
+    pub(crate) word: &'static str,
+    /// Our word for where the conversation takes place, as far as that word says so.
+    location: Option<&'static str>,
+}
 
 impl Intent {
     /// Reads the intent that a request's header names.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Intent> {
-        [INTERACTION, INTENT].into_iter().find_map(|header| Some(Intent(said(headers, header)?.0)))
+        [INTERACTION, INTENT].into_iter().find_map(|header| Intent::said(headers, header))
+    }
+
+    /// Reads the location that a request's header names.
+    pub(crate) fn location(headers: &HeaderMap) -> Option<&'static str> {
+        [INTENT, INTERACTION].into_iter().find_map(|header| Intent::said(headers, header)?.location)
+    }
+
+    fn said(headers: &HeaderMap, header: &str) -> Option<Intent> {
+        Intent::named(headers.get(header)?.to_str().ok()?)
     }
 
     /// Reads it off the name of a conversation, where that is one.
     pub(crate) fn named(name: &str) -> Option<Intent> {
-        known(name).map(|(word, _)| Intent(word))
-    }
-
-    /// Returns the client's word for it.
-    pub(crate) fn name(self) -> &'static str {
-        self.0
+        INTENTS.into_iter().find(|intent| intent.word == name)
     }
 
     /// Returns whose request it is, where the word says that. A server of tools that samples a model
@@ -82,21 +75,13 @@ impl Intent {
     /// an extension's, where a person began it; else VS Code suggests edits, makes those that a model
     /// described, or mends them.
     pub(crate) fn class(self, by_person: bool) -> Option<TurnClass> {
-        match self.0 {
+        match self.word {
             "conversation-subagent" | "conversation-sampling" => Some(TurnClass::Subagent),
             "conversation-background" | "conversation-compaction" => Some(TurnClass::Side),
             "conversation-other" | "conversation-edits" if !by_person => Some(TurnClass::Side),
             _ => None,
         }
     }
-}
-
-fn said(headers: &HeaderMap, header: &str) -> Option<(&'static str, Option<Location>)> {
-    known(headers.get(header)?.to_str().ok()?)
-}
-
-fn known(said: &str) -> Option<(&'static str, Option<Location>)> {
-    INTENTS.into_iter().find(|(word, _)| *word == said)
 }
 
 #[cfg(test)]
@@ -115,7 +100,7 @@ mod tests {
     // S0-08
     #[test]
     fn a_location_is_what_either_header_says() {
-        let of = |fields: &[(&'static str, &'static str)]| Location::of(&headers(fields)).map(Location::name);
+        let of = |fields: &[(&'static str, &'static str)]| Intent::location(&headers(fields));
         assert_eq!(of(&[("openai-intent", "conversation-inline")]), Some("editor"));
         assert_eq!(of(&[("x-interaction-type", "conversation-terminal")]), Some("terminal"));
         let subagent =
@@ -131,7 +116,8 @@ mod tests {
     // S0-87, S0-130
     #[test]
     fn an_intent_is_the_more_telling_word_and_never_a_text_of_the_header() {
-        let of = |fields: &[(&'static str, &'static str)]| Intent::of(&headers(fields)).map(Intent::name);
+        let of =
+            |fields: &[(&'static str, &'static str)]| Intent::of(&headers(fields)).map(|intent| intent.word);
         assert_eq!(of(&[("openai-intent", "conversation-agent")]), Some("conversation-agent"));
         let title =
             [("openai-intent", "conversation-panel"), ("x-interaction-type", "conversation-background")];

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use crate::apis::Api;
 
 pub(crate) use behind::PriorResponse;
-pub(crate) use intent::{Intent, Location, locations};
+pub(crate) use intent::{Intent, locations};
 use name::Hint;
 pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
 
@@ -54,14 +54,14 @@ type KnownResponse = (Arc<str>, Option<Arc<PriorResponse>>);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
     name: Option<Hint>,
-    location: Option<Location>,
+    location: Option<&'static str>,
     /// What is asked for.
     pub(crate) intent: Option<Intent>,
 }
 
 impl Hints {
     pub(crate) fn of(headers: &HeaderMap) -> Hints {
-        Hints { name: Hint::of(headers), location: Location::of(headers), intent: Intent::of(headers) }
+        Hints { name: Hint::of(headers), location: Intent::location(headers), intent: Intent::of(headers) }
     }
 
     /// Returns our word for where a request of an API was asked, as far as its client says so.
@@ -69,12 +69,13 @@ impl Hints {
         match self.location {
             _ if !api.converses() => "request",
             None => "chat",
-            Some(location) => location.name(),
+            Some(location) => location,
         }
     }
 }
 
 /// One request's conversation.
+#[derive(Clone)]
 pub(crate) struct Session {
     /// Opaque, the same on every turn.
     pub(crate) key: Arc<str>,
@@ -100,7 +101,7 @@ pub fn session_key(keys: &TokenKeys, document: &Document) -> String {
     key(keys, &Name::of(document, None), None, document)
 }
 
-fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Document) -> String {
+fn key(keys: &TokenKeys, name: &Name, location: Option<&'static str>, document: &Document) -> String {
     match name {
         Name::Given(name) | Name::Begins { opening: name, .. } | Name::Follows(name) => {
             key_of(keys, name, location)
@@ -111,12 +112,12 @@ fn key(keys: &TokenKeys, name: &Name, location: Option<Location>, document: &Doc
     }
 }
 
-fn key_of(keys: &TokenKeys, name: &str, location: Option<Location>) -> String {
+fn key_of(keys: &TokenKeys, name: &str, location: Option<&'static str>) -> String {
     let key = keys.hash("SESSION", name);
     // Where no location is told, the name alone makes the key.
     match location {
         None => key,
-        Some(location) => keys.hash("SESSION", &format!("{}\0{key}", location.name())),
+        Some(location) => keys.hash("SESSION", &format!("{location}\0{key}")),
     }
 }
 

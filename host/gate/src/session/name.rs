@@ -12,7 +12,7 @@
 //! it before the latest message instead. Nor are `cache_control` marks, which wander from turn to
 //! turn.
 //!
-//! What a body says about its conversation, besides its beginning, the folder of its API knows.
+//! What a body says about its conversation, besides its beginning, the file of its API knows.
 
 use http::HeaderMap;
 use leafgate_desk::PartsDigest;

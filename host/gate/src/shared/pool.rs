@@ -32,10 +32,24 @@ impl LastSlow {
 }
 
 impl Shared {
+    /// Does work where it keeps nobody waiting: here, on this worker where plugins have a part in it, or elsewhere where it is large.
+    pub(crate) async fn work<R: Send + 'static>(
+        &self,
+        is_large: bool,
+        has_plugins: bool,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Refusal> {
+        match (is_large, has_plugins) {
+            (true, _) => self.on_blocking_pool(work).await,
+            (false, true) => self.on_worker(work).await,
+            (false, false) => Ok(work()),
+        }
+    }
+
     /// Does work that is mostly quick, and where it is not makes way for others by itself
     /// ([`leafgate_contract::aside`]): on this worker, which another thread takes over then.
     /// To wake one for each request costs as much as the work.
-    pub(crate) async fn on_worker<R: Send + 'static>(
+    async fn on_worker<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Refusal> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Response, StatusCode};
 use http_body_util::BodyExt as _;
 use leafgate_agents::{ModelTurn, Why};
 use leafgate_answer::{Answer, AnswerLimits, Delta, Reader};
@@ -11,8 +11,7 @@ use leafgate_assemble::{Refused, refused};
 use tokio::sync::SemaphorePermit;
 
 use super::drive::RunCase;
-use super::live::LiveRun;
-use super::unanswered::{Unanswered, fares_no_better};
+use super::live::{Given, LiveRun};
 use crate::arriving::Arriving;
 use crate::begun;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
@@ -21,8 +20,9 @@ use crate::judge::{Asker, JudgeCase};
 use crate::log::RequestProgress;
 use crate::ruled::{Ruling, SoFar};
 use crate::stages::{Along, Passed, RequestOutcome};
+use leafgate_http::content::{self, Content};
+use leafgate_http::media;
 use leafgate_http::refusal::{Code, Refusal};
-use leafgate_http::{content, media};
 
 /// What became of a request of a frame.
 pub(super) enum FrameAnswer {
@@ -32,6 +32,15 @@ pub(super) enum FrameAnswer {
     ToolsRefused(Unanswered),
     /// There is no answer.
     Failed(Why, Unanswered),
+}
+
+/// What a request of a frame was answered with that the model did not answer: the provider's error, or why there is none.
+pub(super) type Unanswered = Result<Response<Content>, Refusal>;
+
+/// Returns true for an error that says nothing of the request: who asks may not, or not now, or asks a model that is not
+/// there. The same client's next request, however it is spelled, meets the same.
+fn fares_no_better(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 401..=404 | 407 | 429)
 }
 
 impl RunCase {
@@ -49,8 +58,8 @@ impl RunCase {
         // A recorder is told of each frame's request by itself.
         let progress = Arc::new(RequestProgress::new(&self.counters));
         let exchange = Exchange { progress, ..Exchange::clone(self) };
-        let case = match self.case(&exchange, body, agent) {
-            Ok(case) => JudgeCase { asker: Some(asker), ..case },
+        let case = match self.case(&exchange, body, agent, Some(asker)) {
+            Ok(case) => case,
             Err(refusal) => return not_asked(&exchange, Why::Policy, refusal),
         };
         let passed = match let_through(&exchange, case, turn).await {
@@ -93,7 +102,7 @@ impl RunCase {
     /// clients could read in another way.
     async fn read(&self, answer: Response<Arriving>, live: Option<&LiveRun>) -> Option<Answer> {
         let limits = AnswerLimits { bytes: self.limits.answer, ..AnswerLimits::default() };
-        let api = self.wire.answers();
+        let api = self.wire.answers;
         let mut reader = match media::is_event_stream(answer.headers()) {
             true => Reader::stream(api, limits),
             false => Reader::whole(api, limits),
@@ -120,6 +129,11 @@ impl RunCase {
             told.end(true, answer.as_ref());
         }
         answer.filter(|answer| answer.failure.is_none() && !answer.is_cut_off && !answer.is_odd)
+    }
+
+    /// Answers the client with what ended its run.
+    pub(super) async fn unanswered(&self, with: Unanswered) -> Given {
+        self.prepare(with?, self.restoring()).await.map(Some)
     }
 }
 

@@ -1,7 +1,12 @@
-//! Which requests are for the team.
+//! Which requests are for the team, and what its base URL does not lead to.
+//!
+//! A client whose base URL names the team takes all that comes from there for the team's, and what
+//! a provider keeps (files, answers, voices) is nothing that a team knows of. So what passes
+//! without the team is a list, and everything else is refused.
 
 use std::sync::Arc;
 
+use http::{Method, StatusCode};
 use leafgate_tree::{Document, Format, Limits};
 use memchr::memmem;
 use serde_json::Value;
@@ -14,16 +19,18 @@ use crate::blocked::unreadable;
 use crate::exchange::Exchange;
 use crate::stages::Came;
 use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, DecodedBody};
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::refusal::{Code, Refusal};
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
 const MODEL: &str = "agents";
 
+/// How the paths end of requests that no endpoint serves: for vectors of texts, which no agent is asked
+/// for, and for many turns at once, which the team refuses in words of its own.
+const BESIDE: [&str; 4] = [":embedContent", ":batchEmbedContents", "/batches", ":batchGenerateContent"];
+
 /// A request to a team as it came.
 pub(crate) struct TeamRequest {
-    pub(super) wire: &'static dyn TeamWire,
+    pub(super) wire: &'static TeamWire,
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
     pub(super) answered: AnsweredCalls,
@@ -73,22 +80,19 @@ impl Exchange {
             Some(_) => Some(self.teams.turn().await),
             None => None,
         };
-        if came.body.len() <= INLINE_BODY && came.codings.is_empty() {
-            return self.read_for_team(format, wire, by_base, came);
-        }
-        let exchange = self.clone();
-        self.on_blocking_pool(move || exchange.read_for_team(format, wire, by_base, came)).await?
+        let (is_large, exchange) = (came.is_large(), self.clone());
+        self.work(is_large, false, move || exchange.read_for_team(format, wire, by_base, came)).await?
     }
 
     /// `wire` where teams speak the API; `by_base` is the agent that the base URL names, where that names the team.
     fn read_for_team(
         &self,
         format: Format,
-        wire: Option<&'static dyn TeamWire>,
+        wire: Option<&'static TeamWire>,
         by_base: Option<Option<Arc<str>>>,
         mut came: Came,
     ) -> Result<ForTeam, Refusal> {
-        let DecodedBody { body, .. } = coding::decode(came.body.clone(), &came.codings, self.caps())?;
+        let body = came.decoded(self.caps())?;
         came.reservation.cover(came.body.len() + body.len())?;
         let read = |body| Document::parse(body, format, &Limits::default()).map_err(unreadable);
         let document = read(body)?;
@@ -114,6 +118,30 @@ impl Exchange {
             at,
             by_model: is_by_model,
         })))
+    }
+
+    /// Refuses a request to the team's base URL that is neither for the team nor harmless without it.
+    pub(crate) fn refuse_elsewhere(&self, base: &RequestBase) -> Result<(), Refusal> {
+        match base {
+            RequestBase::Team(_) if !self.passes_without_team() => {}
+            RequestBase::Team(_) | RequestBase::Profile(_) | RequestBase::Plain => return Ok(()),
+        }
+        let message = format!(
+            "a team answers chat completions, Responses and Messages, and knows nothing of {} {}: send that \
+             without the team, to the same path without `/agents`",
+            self.parts.method, self.path
+        );
+        Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message))
+    }
+
+    fn passes_without_team(&self) -> bool {
+        let path = self.parts.uri.path();
+        match self.parts.method {
+            Method::GET | Method::HEAD => path.split('/').nth(2) == Some("models"),
+            // What a team answers, and what it refuses in words of its own.
+            Method::POST => self.api.format.is_some() || BESIDE.iter().any(|end| path.ends_with(end)),
+            _ => false,
+        }
     }
 }
 

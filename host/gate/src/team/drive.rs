@@ -20,13 +20,12 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 
-use super::ask::FrameAnswer;
+use super::ask::{FrameAnswer, Unanswered};
 use super::begin::TeamRequest;
 use super::give::{HeardReplies, mark_direct};
 use super::live::{self, Given, LiveRun, Running, ShownPiece};
 use super::plain::asker;
 use super::progress;
-use super::unanswered::Unanswered;
 use super::wire::{self, Body, TeamWire};
 use crate::apis::Wants;
 use crate::begun;
@@ -49,7 +48,7 @@ pub(super) struct RunCase {
     /// The client's present request, as of a body that is not compressed.
     #[deref]
     exchange: Exchange,
-    pub(super) wire: &'static dyn TeamWire,
+    pub(super) wire: &'static TeamWire,
     /// The client's present body.
     pub(super) document: Arc<Document>,
     pub(super) body: Arc<Body>,
@@ -150,7 +149,7 @@ impl Exchange {
 impl RunCase {
     /// What a run begins with; `by_model` where the model of the request names an agent.
     fn opening(&self, team: &Team, by_model: bool) -> Result<Opening, Refusal> {
-        if let Some(why) = self.wire.refuses(&self.body) {
+        if let Some(why) = (self.wire.refuses)(&self.body) {
             return Err(Refusal::malformed(why));
         }
         let model = self.document.model().filter(|_| !by_model).map(|model| model.into_owned());

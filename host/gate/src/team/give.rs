@@ -90,7 +90,7 @@ impl RunCase {
             live.ends(reply);
             return Ok(None);
         }
-        let whole = write_answer(self.wire.answers(), reply, head);
+        let whole = write_answer(self.wire.answers, reply, head);
         let mut answer = Response::new(content::full(whole.to_string().into()));
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let mut answer = self.prepare(answer, self.restoring()).await?;
@@ -102,7 +102,7 @@ impl RunCase {
 
     /// What is shown to a client that asked for a stream, from the beginning of an answer.
     pub(super) fn live(&self, run: &Run, head: &Head, pieces: UnboundedSender<ShownPiece>) -> LiveRun {
-        let answer = LiveAnswer::new(self.wire.answers(), head.clone(), self.wants_usage());
+        let answer = LiveAnswer::new(self.wire.answers, head.clone(), self.wants_usage());
         let restoring = self.restoring().map(Restoring::while_values_come);
         let begin = Begin { restoring, degraded: run.degraded() };
         LiveRun::new(pieces, answer, begin, run.team().settings().progress)

@@ -12,12 +12,10 @@
 mod ask;
 mod begin;
 mod drive;
-mod elsewhere;
 mod give;
 mod live;
 mod plain;
 mod progress;
-mod unanswered;
 mod wire;
 
 pub(crate) use self::begin::ForTeam;

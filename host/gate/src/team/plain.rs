@@ -12,7 +12,6 @@ use super::wire;
 use crate::agent;
 use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
-use crate::session::Session;
 use crate::stages::Came;
 use crate::subject::Subject;
 use leafgate_http::content::Content;
@@ -25,17 +24,15 @@ impl RunCase {
         exchange: &Exchange,
         body: Bytes,
         agent: Arc<str>,
+        asker: Option<Asker>,
     ) -> Result<JudgeCase, Refusal> {
         let mut reservation = self.bodies.reserve();
         reservation.cover(body.len())?;
         let case = exchange.case(Came::new(body, Vec::new(), reservation));
         Ok(JudgeCase {
             subject: Arc::new(Subject { model: None, agent, ..Arc::unwrap_or_clone(case.subject) }),
-            // A team's prompts are its own: no profile puts others in their place.
-            assembles: false,
-            // How a run ends is told by the run.
-            answers_cancel: false,
-            session: Some(Session { key: Arc::clone(&self.session.key), vault: self.session.vault.clone() }),
+            of_team: Some(self.session.clone()),
+            asker,
             ..case
         })
     }
@@ -50,7 +47,7 @@ impl RunCase {
             }
             _ => self.document.source().clone(),
         };
-        self.pass(self.case(self, body, agent::agent(&self.parts.headers).into())?).await
+        self.pass(self.case(self, body, agent::agent(&self.parts.headers).into(), None)?).await
     }
 
     /// Answers what a run would cost: the first request of its entry is counted, as its provider
@@ -59,8 +56,8 @@ impl RunCase {
         let entry = run.frames().first().ok_or_else(|| Refusal::internal("a run has no entry"))?;
         let body = wire::body(self.wire, &self.body, entry, run.team(), run.model());
         let body = serde_json::Value::Object(body).to_string();
-        let case = self.case(self, body.into(), agent_name(entry))?;
-        self.pass(JudgeCase { asker: Some(asker(run, entry, TurnClass::Side)), ..case }).await
+        let asker = asker(run, entry, TurnClass::Side);
+        self.pass(self.case(self, body.into(), agent_name(entry), Some(asker))?).await
     }
 
     /// Has a body judged and sent, and gives its answer as it comes.

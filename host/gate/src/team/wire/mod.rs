@@ -29,41 +29,34 @@ pub(super) type Body = Map<String, Value>;
 const BETWEEN: &str = "\n\n";
 
 /// How an API spells requests.
-pub(super) trait TeamWire: Sync {
+pub(super) struct TeamWire {
     /// The API of its answers.
-    fn answers(&self) -> Api;
-
-    /// The name of a tool that a client offers; `None` for one that the provider runs.
-    fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str>;
-
-    /// Puts an agent's prompt into a body: behind the client's own where there is one.
-    fn set_system(&self, body: &mut Body, prompt: &str);
-
+    pub(super) answers: Api,
     /// The key of the conversation in a body.
-    fn conversation(&self) -> &'static str {
-        "messages"
-    }
-
-    /// A message of a user.
-    fn said(&self, text: &str) -> Value;
-
-    /// Results of the calls of one answer, in call order, and what was said behind them.
-    fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value>;
-
-    /// What of a request a team cannot do, and what to send instead; `None` where it can do all.
-    fn refuses(&self, _body: &Body) -> Option<&'static str> {
-        None
-    }
-
+    conversation: &'static str,
     /// Members that are about a conversation or tools that the provider keeps, and so are the
     /// entry's alone.
-    fn of_conversation(&self) -> &'static [&'static str] {
-        &[]
-    }
+    of_conversation: &'static [&'static str],
+    /// The name of a tool that a client offers; `None` for one that the provider runs.
+    tool_name: fn(&Value) -> Option<&str>,
+    /// Puts an agent's prompt into a body: behind the client's own where there is one.
+    set_system: fn(&mut Body, &str),
+    /// What of a request a team cannot do, and what to send instead; `None` where it can do all.
+    pub(super) refuses: fn(&Body) -> Option<&'static str>,
+    /// What a user says.
+    said: fn(&str) -> Value,
+    /// The result of a call.
+    result: fn(&Call, &CallOutcome) -> Value,
+    /// Whether these two are blocks of a user's message, and no messages.
+    has_blocks: bool,
 }
 
-/// A call of a frame, and what it came to.
-pub(super) type CallResult<'r> = (&'r Call, &'r CallOutcome);
+impl TeamWire {
+    /// Returns what a user sends in one turn: results in call order, and what was said behind them.
+    fn turn(&self, parts: Vec<Value>) -> Vec<Value> {
+        if self.has_blocks { vec![json!({ "role": "user", "content": parts })] } else { parts }
+    }
+}
 
 /// What a client sends back.
 #[derive(Default)]
@@ -76,24 +69,24 @@ pub(super) struct AnsweredCalls {
 const CHOICE: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
 /// The API whose requests have a format; `None` for one that teams do not speak.
-pub(super) fn of(format: Format) -> Option<&'static dyn TeamWire> {
+pub(super) fn of(format: Format) -> Option<&'static TeamWire> {
     match format.api()? {
-        Api::Chat => Some(&chat::ChatTeam),
-        Api::Responses => Some(&responses::ResponsesTeam),
-        Api::Messages => Some(&messages::MessagesTeam),
+        Api::Chat => Some(&chat::CHAT),
+        Api::Responses => Some(&responses::RESPONSES),
+        Api::Messages => Some(&messages::MESSAGES),
         Api::Gemini | Api::CodeAssist => None,
     }
 }
 
 /// Returns the conversation in a body.
-fn list<'b>(wire: &dyn TeamWire, body: &'b Body) -> &'b [Value] {
-    body.get(wire.conversation()).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+fn list<'b>(wire: &TeamWire, body: &'b Body) -> &'b [Value] {
+    body.get(wire.conversation).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Returns what the client said, as a list.
-fn opening(wire: &dyn TeamWire, body: &Body) -> Vec<Value> {
-    match body.get(wire.conversation()) {
-        Some(Value::String(text)) => vec![wire.said(text)],
+fn opening(wire: &TeamWire, body: &Body) -> Vec<Value> {
+    match body.get(wire.conversation) {
+        Some(Value::String(text)) => wire.turn(vec![(wire.said)(text)]),
         _ => list(wire, body).to_vec(),
     }
 }
@@ -132,9 +125,9 @@ fn is_of_model(element: &Value) -> bool {
 
 /// Takes what the gate told about the work of agents out of what the client sends again: it is
 /// nobody's words, and no provider signed it. Returns whether there was any.
-pub(super) fn forget_progress(wire: &dyn TeamWire, body: &mut Body) -> bool {
+pub(super) fn forget_progress(wire: &TeamWire, body: &mut Body) -> bool {
     let mut has_any = false;
-    let Some(elements) = body.get_mut(wire.conversation()).and_then(Value::as_array_mut) else {
+    let Some(elements) = body.get_mut(wire.conversation).and_then(Value::as_array_mut) else {
         return false;
     };
     elements.retain_mut(|element| {
@@ -176,7 +169,7 @@ const WITHIN: [&str; 2] = ["content", "tool_calls"];
 
 /// Returns a body without the calls of agents below the entry, and without their results: the client ran them, so they stand
 /// in what it sends again, and they are none of the entry's. `None` where there are none.
-pub(super) fn without_delegated(wire: &dyn TeamWire, body: &Body) -> Option<Body> {
+pub(super) fn without_delegated(wire: &TeamWire, body: &Body) -> Option<Body> {
     let is_one = |part: &Value| CALL_IDS.iter().any(|key| part[*key].as_str().is_some_and(is_delegated));
     let within = |element: &Value| {
         let parts = WITHIN.iter().filter_map(|key| element[*key].as_array());
@@ -203,7 +196,7 @@ pub(super) fn without_delegated(wire: &dyn TeamWire, body: &Body) -> Option<Body
         elements.truncate(said.map_or(0, |at| at + 1));
     }
     let mut body = body.clone();
-    body.insert(wire.conversation().to_owned(), elements.into());
+    body.insert(wire.conversation.to_owned(), elements.into());
     Some(body)
 }
 
@@ -216,24 +209,18 @@ fn says_something(message: &Value) -> bool {
 }
 
 /// The names of the tools that a client offers, in order.
-pub(super) fn tool_names(wire: &dyn TeamWire, body: &Body) -> ToolNames {
+pub(super) fn tool_names(wire: &TeamWire, body: &Body) -> ToolNames {
     let tools = body.get("tools").and_then(Value::as_array).into_iter().flatten();
-    tools.filter_map(|tool| wire.tool_name(tool)).map(Into::into).collect()
+    tools.filter_map(|tool| (wire.tool_name)(tool)).map(Into::into).collect()
 }
 
 /// Returns the body of a frame's next request.
-pub(super) fn body(
-    wire: &dyn TeamWire,
-    opening: &Body,
-    frame: &Frame,
-    team: &Team,
-    model: Option<&str>,
-) -> Body {
+pub(super) fn body(wire: &TeamWire, opening: &Body, frame: &Frame, team: &Team, model: Option<&str>) -> Body {
     let system_as = team.settings().system_as;
     let mut body = opening.clone();
     let is_entry = frame.parent().is_none();
     if !is_entry {
-        for key in wire.of_conversation().iter().chain(&CHOICE) {
+        for key in wire.of_conversation.iter().chain(&CHOICE) {
             body.remove(*key);
         }
         ["system", "instructions"].iter().for_each(|key| drop(body.remove(*key)));
@@ -243,12 +230,12 @@ pub(super) fn body(
         SystemAs::System => {}
         SystemAs::User => {
             let at = if is_entry { behind_system(&conversation) } else { 0 };
-            conversation.insert(at, wire.said(&frame.prompt));
+            conversation.splice(at..at, wire.turn(vec![(wire.said)(&frame.prompt)]));
         }
     }
-    body.insert(wire.conversation().to_owned(), conversation.into());
+    body.insert(wire.conversation.to_owned(), conversation.into());
     if system_as == SystemAs::System {
-        wire.set_system(&mut body, &frame.prompt);
+        (wire.set_system)(&mut body, &frame.prompt);
     }
     set_tools(wire, &mut body, frame, team);
     if let Some(model) = model {
@@ -258,14 +245,14 @@ pub(super) fn body(
 }
 
 /// The client's tools that the agent has, and the gate's own.
-fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
+fn set_tools(wire: &TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     let offered = body.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
     let server = |tool: &Value| ToolServer::of_tool(&tool.to_string());
     let toolsets: Vec<ToolServer> = offered.iter().filter_map(server).collect();
     let is_entry = frame.parent().is_none();
     let agent = team.agent(frame.agent.as_str());
     let has = |name: &str| agent.is_some_and(|agent| agent.tools.allows(name));
-    let allowed = |tool: &Value| match (server(tool), wire.tool_name(tool)) {
+    let allowed = |tool: &Value| match (server(tool), (wire.tool_name)(tool)) {
         // What the provider runs is no tool of the client's; only the entry has what it asked for.
         (Some(server), _) => is_entry && server.passes(has, |_| false),
         (None, Some(name)) => frame.tools.iter().any(|allowed| &**allowed == name),
@@ -286,7 +273,7 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     }
     let own = |name: &str, (description, schema): (&str, Value)| {
         let terms = ToolTerms { name: name.into(), description: Some(description.into()), schema };
-        terms.written(wire.answers())
+        terms.written(wire.answers)
     };
     if !frame.targets.is_empty() {
         tools.push(own(DELEGATE_WORK, delegate_work(&frame.targets)));
@@ -296,8 +283,8 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     }
     let forced = body.get("tool_choice").filter(|choice| choice.is_object());
     let still_there = forced.is_none_or(|choice| {
-        let name = wire.tool_name(choice).or_else(|| choice["name"].as_str());
-        name.is_none_or(|name| tools.iter().any(|tool| wire.tool_name(tool) == Some(name)))
+        let name = (wire.tool_name)(choice).or_else(|| choice["name"].as_str());
+        name.is_none_or(|name| tools.iter().any(|tool| (wire.tool_name)(tool) == Some(name)))
     });
     // A choice that was made for the client's first request would be made again and again.
     if !still_there || frame.iterations > 1 || tools.is_empty() {
@@ -310,7 +297,7 @@ fn set_tools(wire: &dyn TeamWire, body: &mut Body, frame: &Frame, team: &Team) {
     }
 }
 
-fn conversation(wire: &dyn TeamWire, opening: &Body, frame: &Frame) -> Vec<Value> {
+fn conversation(wire: &TeamWire, opening: &Body, frame: &Frame) -> Vec<Value> {
     let mut spelled = Vec::new();
     let mut messages = frame.messages.iter().peekable();
     while let Some(message) = messages.next() {
@@ -318,20 +305,21 @@ fn conversation(wire: &dyn TeamWire, opening: &Body, frame: &Frame) -> Vec<Value
             Message::Opening => spelled.extend(self::opening(wire, opening)),
             Message::Model(turn) => spelled.extend(turn.turn.iter().cloned()),
             Message::Work { .. } | Message::Nudge | Message::Said(_) => {
-                spelled.extend(message.words().map(|words| wire.said(&words)));
+                spelled.extend(
+                    message.words().into_iter().flat_map(|words| wire.turn(vec![(wire.said)(&words)])),
+                );
             }
             Message::Result { call, outcome } => {
-                let mut results = vec![(call, outcome)];
+                let mut parts = vec![(wire.result)(call, outcome)];
                 while let Some(Message::Result { call, outcome }) =
                     messages.next_if(|next| matches!(next, Message::Result { .. }))
                 {
-                    results.push((call, outcome));
+                    parts.push((wire.result)(call, outcome));
                 }
-                let mut said = Vec::new();
                 while let Some(next) = messages.next_if(|next| matches!(next, Message::Said(_))) {
-                    said.extend(next.words());
+                    parts.extend(next.words().map(|words| (wire.said)(&words)));
                 }
-                spelled.extend(wire.results(&results, &said));
+                spelled.extend(wire.turn(parts));
             }
         }
     }

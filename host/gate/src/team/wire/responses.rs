@@ -5,46 +5,21 @@ use leafgate_api::responses::{CUSTOM, FUNCTION};
 use serde_json::{Value, json};
 
 use super::super::drive::ANSWER;
-use super::{BETWEEN, Body, CallResult, TeamWire};
+use super::{BETWEEN, TeamWire};
 
-pub(super) struct ResponsesTeam;
-
-impl TeamWire for ResponsesTeam {
-    fn answers(&self) -> Api {
-        Api::Responses
-    }
-
-    fn tool_name<'t>(&self, tool: &'t Value) -> Option<&'t str> {
+pub(super) static RESPONSES: TeamWire = TeamWire {
+    answers: Api::Responses,
+    conversation: "input",
+    of_conversation: &["previous_response_id", "conversation", "prompt"],
+    tool_name: |tool| {
         matches!(tool["type"].as_str(), Some("function" | "custom")).then(|| tool["name"].as_str()).flatten()
-    }
-
-    fn set_system(&self, body: &mut Body, prompt: &str) {
+    },
+    set_system: |body, prompt| {
         let own = body.get("instructions").and_then(Value::as_str).filter(|own| !own.is_empty());
         let system = own.map_or_else(|| prompt.to_owned(), |own| format!("{own}{BETWEEN}{prompt}"));
         body.insert("instructions".to_owned(), system.into());
-    }
-
-    fn conversation(&self) -> &'static str {
-        "input"
-    }
-
-    fn said(&self, text: &str) -> Value {
-        let content = json!([{ "type": "input_text", "text": text }]);
-        json!({ "type": "message", "role": "user", "content": content })
-    }
-
-    fn results(&self, results: &[CallResult<'_>], said: &[String]) -> Vec<Value> {
-        let result = |(call, outcome): &CallResult<'_>| {
-            let kind = match call.kind {
-                CallKind::Function => FUNCTION.result,
-                CallKind::Custom => CUSTOM.result,
-            };
-            json!({ "type": kind, "call_id": call.id.expose(), "output": outcome.text.expose() })
-        };
-        results.iter().map(result).chain(said.iter().map(|text| self.said(text))).collect()
-    }
-
-    fn refuses(&self, body: &Body) -> Option<&'static str> {
+    },
+    refuses: |body| {
         let is_there = |key: &str| body.get(key).is_some_and(|value| !value.is_null());
         let own = || body["previous_response_id"].as_str().is_some_and(|id| id.starts_with(ANSWER));
         match () {
@@ -62,9 +37,17 @@ impl TeamWire for ResponsesTeam {
             ),
             () => None,
         }
-    }
-
-    fn of_conversation(&self) -> &'static [&'static str] {
-        &["previous_response_id", "conversation", "prompt"]
-    }
-}
+    },
+    said: |text| {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        json!({ "type": "message", "role": "user", "content": content })
+    },
+    result: |call, outcome| {
+        let kind = match call.kind {
+            CallKind::Function => FUNCTION.result,
+            CallKind::Custom => CUSTOM.result,
+        };
+        json!({ "type": kind, "call_id": call.id.expose(), "output": outcome.text.expose() })
+    },
+    has_blocks: false,
+};

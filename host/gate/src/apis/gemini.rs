@@ -10,8 +10,7 @@
 //! `response`; a count is answered as elsewhere. Its other methods are about the user and not about
 //! a conversation.
 
-mod error;
-
+use http::StatusCode;
 use leafgate_answer::{Api, StreamEvent};
 use leafgate_api::gemini::{CACHED, Spelled};
 use leafgate_assemble::Counted;
@@ -23,8 +22,6 @@ use super::{Conversation, Endpoint, Wants, openai, segment};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
 use crate::session::{BodyHints, Name};
-
-pub(super) use error::{CODE_ASSIST, GEMINI};
 
 /// Versions of the API; Vertex AI has `v1` and `v1beta1`.
 const ROOTS: [&str; 4] = ["/v1beta/", "/v1/", "/v1alpha/", "/v1beta1/"];
@@ -217,4 +214,59 @@ fn internal_method(path: &str) -> Option<&str> {
 /// Whether a path is one of Code Assist.
 fn is_internal(path: &str) -> bool {
     path.strip_prefix(INTERNAL).is_some_and(|rest| rest.starts_with([':', '/']))
+}
+
+/// What Google's clients send with every request.
+const HEADERS: [&str; 2] = ["x-goog-api-key", "x-goog-api-client"];
+
+/// Google's errors ([google.rpc.Status](https://cloud.google.com/apis/design/errors)), of whole
+/// answers and in streams alike, whether it serves Gemini or Code Assist.
+pub(super) static GEMINI: ApiDialect = ApiDialect {
+    is_rooted: |path| resource(path).is_some(),
+    has_path: is_googles,
+    has_headers: |headers| HEADERS.iter().any(|name| headers.contains_key(*name)),
+    other: &OTHER,
+    provider: "gcp.gemini",
+    error: |refusal| {
+        json!({ "error": {
+            "code": refusal.status.as_u16(),
+            "message": refusal.message,
+            "status": status_word(refusal.status),
+            "details": [{
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": refusal.code.as_str().to_ascii_uppercase(),
+                "domain": "leafgate",
+            }],
+        }})
+    },
+    end_stream: |error, _| vec![StreamEvent::plain(json!({ "error": error["error"] }))],
+    // An answer of no candidates: Google's clients take a comment for a piece of JSON.
+    keepalive: b"data: {\"candidates\": []}\n\n",
+};
+
+static OTHER: Endpoint = Endpoint::other("google", &GEMINI);
+
+pub(super) static CODE_ASSIST: ApiDialect = ApiDialect {
+    is_rooted: is_internal,
+    has_path: is_internal,
+    has_headers: |_| false,
+    other: &OF_CODE_ASSIST,
+    keepalive: b"data: {\"response\": {\"candidates\": []}}\n\n",
+    ..GEMINI
+};
+
+static OF_CODE_ASSIST: Endpoint = Endpoint::other("code-assist-other", &CODE_ASSIST);
+
+/// The [code](https://cloud.google.com/apis/design/errors#handling_errors) that goes with a status.
+fn status_word(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",
+        StatusCode::FORBIDDEN => "PERMISSION_DENIED",
+        StatusCode::NOT_FOUND => "NOT_FOUND",
+        StatusCode::TOO_MANY_REQUESTS => "RESOURCE_EXHAUSTED",
+        StatusCode::INTERNAL_SERVER_ERROR => "INTERNAL",
+        StatusCode::GATEWAY_TIMEOUT => "DEADLINE_EXCEEDED",
+        status if status.is_server_error() => "UNAVAILABLE",
+        _ => "INVALID_ARGUMENT",
+    }
 }

@@ -1,14 +1,13 @@
 //! OpenAI's Responses.
 
-mod error;
-
-use leafgate_answer::Api;
+use leafgate_answer::{Api, StreamEvent};
 use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, Leaf};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{Conversation, Endpoint, Wants, openai, text};
+use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::Echoed;
 use crate::session::{BodyHints, Name};
 
@@ -25,7 +24,7 @@ pub(super) static RESPONSES: Endpoint = Endpoint {
         let digest = base16ct::lower::encode_string(&Sha256::digest(echo.text)[..ECHO_ID]);
         Some(echo.spoken(Api::Responses, &format!("resp_{digest}")))
     },
-    ..Endpoint::other("responses", &error::RESPONSES)
+    ..Endpoint::other("responses", &DIALECT)
 };
 
 /// What a request to Responses would cost. It holds the same texts, and is answered with a number.
@@ -37,7 +36,7 @@ pub(super) static INPUT_TOKENS: Endpoint = Endpoint {
         let count = json!({ "object": "response.input_tokens", "input_tokens": echo.tokens() });
         Some(Echoed::Json(count))
     },
-    ..Endpoint::other("input-tokens", &error::RESPONSES)
+    ..Endpoint::other("input-tokens", &DIALECT)
 };
 
 /// The shorter form of a history, sealed, which comes back with the next turn.
@@ -45,7 +44,7 @@ pub(super) static COMPACT: Endpoint = Endpoint {
     serves: |_, path, _| openai::endpoint(path) == Some("responses/compact"),
     format: Some(Format::OpenaiResponses),
     wants: |_| Wants::Data,
-    ..Endpoint::other("compact", &error::RESPONSES)
+    ..Endpoint::other("compact", &DIALECT)
 };
 
 static CONVERSATION: Conversation =
@@ -74,4 +73,51 @@ fn conversation(request: &Document) -> Option<String> {
     let conversation = request.member(request.root(), "conversation")?;
     let id = request.member(conversation, "id").unwrap_or(conversation);
     text(request, id)
+}
+
+/// Errors of Responses: OpenAI's, but for the end of a stream.
+///
+/// The API documents an `error` event with its members at the top, which the official clients hand
+/// on like any other; what they raise at is an `error` member, which the live API sends as well. So
+/// both are there. Codex passes that event over, and takes a stream that ends without a terminal
+/// event for a broken one, which it asks for again; `response.failed` tells it what happened, and
+/// the code `invalid_prompt` that asking again is of no use.
+///
+/// They claim nobody's requests: OpenAI's do.
+static DIALECT: ApiDialect = ApiDialect {
+    has_path: |_| false,
+    has_headers: |_| false,
+    end_stream: |error, again| {
+        [event(&error["error"]), failed(&error["error"], again)].map(StreamEvent::typed).into()
+    },
+    ..openai::OPENAI
+};
+
+fn event(error: &Value) -> Value {
+    json!({
+        "type": "error",
+        "code": error["code"],
+        "message": error["message"],
+        "param": error["param"],
+        "error": error,
+        "sequence_number": 0,
+    })
+}
+
+/// No response was begun, so this one has no content and a name of ours.
+fn failed(error: &Value, again: bool) -> Value {
+    let code = if again { "server_error" } else { "invalid_prompt" };
+    json!({
+        "type": "response.failed",
+        "sequence_number": 1,
+        "response": {
+            "id": "resp_leafgate",
+            "object": "response",
+            "created_at": 0,
+            "status": "failed",
+            "error": { "code": code, "message": error["message"] },
+            "incomplete_details": null,
+            "output": [],
+        },
+    })
 }
