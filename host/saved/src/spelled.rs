@@ -15,7 +15,7 @@ pub(crate) mod format {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Format, D::Error> {
-        Format::from_name(&String::deserialize(from)?).ok_or_else(|| D::Error::custom(super::NO_FORMAT))
+        Format::from_word(&String::deserialize(from)?).ok_or_else(|| D::Error::custom(super::NO_FORMAT))
     }
 }
 
