@@ -6,9 +6,7 @@
 
 use leafgate_policy::PolicySource;
 use leafgate_review::rows::Row;
-use leafgate_tree::{
-    Access, ContentKind, Document, Draft, Leaf, MessageIndex, Role, SectionId, display_mask,
-};
+use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -133,7 +131,7 @@ impl TreeView<'_> {
             editable: section.editable,
             deletable: section.deletable,
             parent_id: section.parent.map(|parent| self.masked("", &self.draft.section_key(parent))),
-            source_message_index: section.message.map(MessageIndex::index),
+            source_message_index: section.message,
             content_index: section.content_index,
             content_kind: section.content_kind.map(ContentKind::name),
             tool_call_index: section.tool_call_index,
