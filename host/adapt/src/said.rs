@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use leafgate_answer::{Call, CallKind};
 use leafgate_tree::{
-    Access, ContentKind, Document, Leaf, LeafKind, MessageIndex, NodeId, Role, Section, SectionId,
-    SectionKind, Segment, ValueType,
+    Access, ContentKind, Document, Leaf, LeafKind, NodeId, Role, Section, SectionId, SectionKind, Segment,
+    ValueType,
 };
 
 /// What stands for a picture where there are words alone.
@@ -26,7 +26,7 @@ pub struct TurnMessage {
     /// Whether that went wrong, where the API says so.
     pub is_error: bool,
     /// Its place in the body.
-    place: Option<MessageIndex>,
+    place: Option<usize>,
 }
 
 /// A part of a message.
@@ -125,7 +125,7 @@ impl CallIds {
 
 /// What a part of a body says, where it stands.
 struct BodyLine {
-    place: Option<MessageIndex>,
+    place: Option<usize>,
     node: NodeId,
     role: Role,
     result: Option<SectionId>,
@@ -150,7 +150,7 @@ impl<'d> BodyReader<'d> {
         let sections = (0..self.document.sections().len()).map(SectionId::from_index);
         let mut lines = self.words();
         lines.extend(sections.filter_map(|section| self.section(section)));
-        lines.sort_by_key(|line| (line.place.map(MessageIndex::index), line.node));
+        lines.sort_by_key(|line| (line.place, line.node));
         let (mut all, mut before): (Vec<TurnMessage>, Option<SectionId>) = (Vec::new(), None);
         for BodyLine { place, role, result, what, .. } in lines {
             // Some APIs have each part of what the model says in a message of its own.

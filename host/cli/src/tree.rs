@@ -5,9 +5,7 @@
 //! is masked, as requested.
 
 use leafgate_policy::PolicySource;
-use leafgate_tree::{
-    Access, ContentKind, Document, Draft, Leaf, MessageIndex, Role, SectionId, display_mask,
-};
+use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
 use serde::Serialize;
 
 use crate::masking;
@@ -131,7 +129,7 @@ impl TreeView<'_> {
             editable: section.editable,
             deletable: section.deletable,
             parent_id: section.parent.map(|parent| self.masked("", &self.draft.section_key(parent))),
-            source_message_index: section.message.map(MessageIndex::index),
+            source_message_index: section.message,
             content_index: section.content_index,
             content_kind: section.content_kind.map(ContentKind::name),
             tool_call_index: section.tool_call_index,

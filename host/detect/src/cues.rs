@@ -52,7 +52,8 @@ impl Cue {
     }
 }
 
-fn automaton(words: &[String]) -> AhoCorasick {
+/// Looks for words whatever their case.
+pub(crate) fn automaton(words: &[String]) -> AhoCorasick {
     // Capitals beyond ASCII are words of their own.
     let capitals = words.iter().filter(|word| !word.is_ascii()).map(|word| word.to_uppercase());
     let all = words.iter().cloned().chain(capitals);

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use derive_more::Display;
 use leafgate_words::words;
+use serde::Serialize;
 
 words! {
     /// How sure a detector is of a finding.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Confidence {
         /// Plausible shape only.
@@ -33,19 +35,7 @@ pub struct InvalidName {
 }
 
 /// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
-#[derive(
-    Clone,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    derive_more::AsRef,
-    derive_more::Debug,
-    derive_more::Display,
-)]
-#[as_ref(str)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Display, derive_more::Debug)]
 #[debug("{_0}")]
 #[display("{_0}")]
 pub struct Label(Arc<str>);
@@ -78,10 +68,7 @@ impl Label {
 
 /// Which detector found it: `pack/name`, as in `secrets/github-token`; a plugin's is `plugin:NAME`
 /// or `plugin:NAME/LABEL`.
-#[derive(
-    Clone, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::AsRef, derive_more::Debug, derive_more::Display,
-)]
-#[as_ref(str)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Display, derive_more::Debug)]
 #[debug("{_0}")]
 #[display("{_0}")]
 pub struct DetectorId(Arc<str>);
@@ -148,7 +135,7 @@ pub fn replaced(text: &str, mut findings: Vec<Finding>, other: impl Fn(&str) -> 
     let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
     for found in findings {
         shown.push_str(&text[at..found.range.start]);
-        shown.push_str(&other(found.label.as_ref()));
+        shown.push_str(&other(found.label.as_str()));
         at = found.range.end;
     }
     shown.push_str(&text[at..]);

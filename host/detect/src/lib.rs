@@ -77,7 +77,7 @@ mod value;
 mod work;
 
 pub use checksums::luhn;
-pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, percent_decoded, views, views_of_media};
+pub use decode::{Encoding, LAYERS, MOST_TIMES_TEXT, Source, View, views, views_of_media};
 pub use engine::Engine;
 pub use explain::{DetectorExplanation, explain};
 pub use finding::{Confidence, DetectorId, Finding, InvalidName, Label, replaced};

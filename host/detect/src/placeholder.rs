@@ -6,8 +6,9 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 
+use crate::cues::automaton;
 use crate::lists::LISTS;
 
 /// Fewer bytes that count do so by chance.
@@ -176,13 +177,7 @@ fn masked(value: &str) -> bool {
 fn stands_for(value: &str) -> bool {
     /// What makes a placeholder stands near its beginning.
     const LONGEST: usize = 256;
-    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-        AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .ascii_case_insensitive(true)
-            .build(&*LISTS.placeholders)
-            .expect("a few words stay far below the automaton's limits")
-    });
+    static WORDS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(&LISTS.placeholders));
     let bytes = value.as_bytes();
     WORDS.is_match(&bytes[..bytes.len().min(LONGEST)])
 }

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use strsim::levenshtein;
 
 use crate::finding::{Confidence, DetectorId, Label};
@@ -18,44 +17,27 @@ const PACKS: [(&str, &str); 4] = [
 ];
 
 /// What a person may know about a detector.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DetectorInfo {
     /// `pack/name`.
     pub id: DetectorId,
+    /// The pack by confidence: `secrets`, `secrets/likely`, `secrets/possible` or `pii`.
+    pub pack: &'static str,
     /// What its findings are called.
     pub label: Label,
     /// How sure it is of them.
     pub confidence: Confidence,
-    /// One sentence.
-    pub description: String,
     /// It knows its findings by a distinctive prefix, so it may look at leaves that cannot be
     /// edited.
     pub has_prefix: bool,
     /// How many positive and negative examples test it.
     pub examples: usize,
-}
-
-/// What lists show of it, with its pack.
-impl Serialize for DetectorInfo {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut info = serializer.serialize_struct("DetectorInfo", 7)?;
-        info.serialize_field("id", self.id.as_str())?;
-        info.serialize_field("pack", self.pack())?;
-        info.serialize_field("label", self.label.as_str())?;
-        info.serialize_field("confidence", self.confidence.as_str())?;
-        info.serialize_field("hasPrefix", &self.has_prefix)?;
-        info.serialize_field("examples", &self.examples)?;
-        info.serialize_field("description", &self.description)?;
-        info.end()
-    }
+    /// One sentence.
+    pub description: String,
 }
 
 impl DetectorInfo {
-    /// Returns the pack by confidence: `secrets`, `secrets/likely`, `secrets/possible` or `pii`.
-    pub fn pack(&self) -> &'static str {
-        pack_of(&self.id, self.confidence)
-    }
-
     /// Returns true if and only if a selector means this detector: `secrets`, which is all of the
     /// pack, `secrets/likely`, or the detector's own id.
     pub fn is_of(&self, selector: &str) -> bool {
@@ -127,6 +109,7 @@ pub(crate) fn row(id: &str) -> Option<&'static Row> {
 pub(crate) fn info(row: &Row) -> DetectorInfo {
     DetectorInfo {
         id: row.id.clone(),
+        pack: pack_of(&row.id, row.confidence),
         label: row.label.clone(),
         confidence: row.confidence,
         description: row.description.clone(),
@@ -201,7 +184,7 @@ mod tests {
     fn a_pack_is_the_sum_of_its_parts_by_confidence() {
         let of = |names: &[&str]| select(names).unwrap().iter().map(|row| row.id.clone()).collect::<Vec<_>>();
         let certain: Vec<DetectorId> =
-            INFOS.iter().filter(|info| info.pack() == "secrets").map(|info| info.id.clone()).collect();
+            INFOS.iter().filter(|info| info.pack == "secrets").map(|info| info.id.clone()).collect();
         let mut parts: Vec<DetectorId> = [certain, of(&["secrets/likely", "secrets/possible"])].concat();
         parts.sort();
         let mut whole = of(&["secrets"]);

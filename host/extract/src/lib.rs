@@ -20,7 +20,7 @@ mod xml;
 
 use std::{fmt, io};
 
-use leafgate_tree::FileKind;
+use leafgate_tree::{FileKind, PackedFormat};
 use serde::{Deserialize, Serialize};
 
 pub use child::{ChildExtractor, confine, serve};
@@ -73,25 +73,29 @@ pub enum FilePart {
     Entry(usize),
 }
 
-/// Why something could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum UnreadReason {
-    /// It is encrypted.
-    Encrypted,
-    /// It is not as its format has it.
-    Broken,
-    /// It holds more than [`FileBounds`] allow.
-    TooMuch,
-    /// It is of a kind, or packed in a way, that is not known.
-    Unknown,
-    /// It shows something and has no text.
-    NoText,
-    /// Nothing says which letters it shows.
-    NoLetters,
-    /// Its reader came to a bad end.
-    Failed,
-    /// Its reader was not done in time by the clock, which says more about the machine than about the file.
-    Late,
+leafgate_words::words! {
+    /// Why something could not be read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum UnreadReason {
+        /// It is encrypted.
+        Encrypted = "is encrypted",
+        /// It is not as its format has it.
+        Broken = "is broken",
+        /// It holds more than [`FileBounds`] allow.
+        TooMuch = "holds more than is read",
+        /// It is of a kind, or packed in a way, that is not known.
+        Unknown = "is of a kind that is not known",
+        /// It shows something and has no text.
+        NoText = "shows something and has no text",
+        /// Nothing says which letters it shows.
+        NoLetters = "does not say which letters it shows",
+        /// Its reader came to a bad end.
+        Failed = "could not be read in the time and memory that it may take",
+        /// Its reader was not done in time by the clock, which says more about the machine than about the file.
+        Late = "was not read in time",
+    }
+    /// What completes "page 3 of it".
+    fn said = 0;
 }
 
 impl Unread {
@@ -109,16 +113,7 @@ impl fmt::Display for Unread {
             Some(FilePart::Page(number)) => write!(f, "page {number} ")?,
             Some(FilePart::Entry(number)) => write!(f, "entry {number} ")?,
         }
-        f.write_str(match self.why {
-            UnreadReason::Encrypted => "is encrypted",
-            UnreadReason::Broken => "is broken",
-            UnreadReason::TooMuch => "holds more than is read",
-            UnreadReason::Unknown => "is of a kind that is not known",
-            UnreadReason::NoText => "shows something and has no text",
-            UnreadReason::NoLetters => "does not say which letters it shows",
-            UnreadReason::Failed => "could not be read in the time and memory that it may take",
-            UnreadReason::Late => "was not read in time",
-        })
+        f.write_str(self.why.said())
     }
 }
 
@@ -131,33 +126,9 @@ pub trait Extract: fmt::Debug + Send + Sync {
     fn extract(&self, file: &[u8]) -> io::Result<Extraction>;
 }
 
-/// The formats that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PackedFormat {
-    Pdf,
-    Zip,
-    Gzip,
-    Tar,
-}
-
-impl PackedFormat {
-    fn of(file: &[u8]) -> Option<Self> {
-        /// Where the head of a tar archive's first entry says what it is (POSIX ustar).
-        const USTAR: usize = 257;
-        match file {
-            [b'%', b'P', b'D', b'F', b'-', ..] => Some(PackedFormat::Pdf),
-            [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => Some(PackedFormat::Zip),
-            [0x1f, 0x8b, 8, ..] => Some(PackedFormat::Gzip),
-            _ => {
-                file.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some(PackedFormat::Tar)
-            }
-        }
-    }
-}
-
 /// Returns true if and only if a file is of a format that is read.
 pub fn is_readable(file: &[u8]) -> bool {
-    PackedFormat::of(file).is_some()
+    matches!(FileKind::of(file), FileKind::Packed(_, Some(_)))
 }
 
 /// Returns the texts of a file.
@@ -186,17 +157,17 @@ impl Extractor<'_> {
             return self.miss(UnreadReason::TooMuch);
         }
         self.depth += 1;
-        match (PackedFormat::of(file), FileKind::of(file)) {
-            (Some(PackedFormat::Pdf), _) => self.pdf(file),
-            (Some(PackedFormat::Zip), _) => self.zip(file),
-            (Some(PackedFormat::Gzip), _) => self.gzip(file),
-            (Some(PackedFormat::Tar), _) => self.tar(file),
-            (None, FileKind::Media) => {}
-            (None, FileKind::Text) => match std::str::from_utf8(file) {
+        match FileKind::of(file) {
+            FileKind::Packed(_, Some(PackedFormat::Pdf)) => self.pdf(file),
+            FileKind::Packed(_, Some(PackedFormat::Zip)) => self.zip(file),
+            FileKind::Packed(_, Some(PackedFormat::Gzip)) => self.gzip(file),
+            FileKind::Packed(_, Some(PackedFormat::Tar)) => self.tar(file),
+            FileKind::Media => {}
+            FileKind::Text => match std::str::from_utf8(file) {
                 Ok(text) => self.text(text),
                 Err(_) => self.miss(UnreadReason::Unknown),
             },
-            (None, FileKind::Packed(_) | FileKind::Unknown) => self.miss(UnreadReason::Unknown),
+            FileKind::Packed(_, None) | FileKind::Unknown => self.miss(UnreadReason::Unknown),
         }
         self.depth -= 1;
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::request;
-use leafgate_detect::percent_decoded;
 use leafgate_policy::{Outside, Part, endpoint};
+use percent_encoding::percent_decode_str;
 
 use crate::apis::gemini::is_googles;
 use leafgate_http::headers;
@@ -97,10 +97,7 @@ pub(crate) fn without_credentials(path_and_query: &str) -> Cow<'_, str> {
 
 /// Bytes that are no UTF-8 are shown as such; what stands around them is searched all the same.
 fn decoded(text: &str) -> Cow<'_, str> {
-    match percent_decoded(text) {
-        Cow::Borrowed(_) => Cow::Borrowed(text),
-        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
-    }
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 /// Returns true for the paths of Google's APIs, which take their key as a parameter.

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use http::{Uri, request};
-use leafgate_detect::percent_decoded;
 use leafgate_policy::endpoint;
+use percent_encoding::percent_decode_str;
 
 use leafgate_http::refusal::Refusal;
 
@@ -75,17 +75,14 @@ pub(crate) fn refuse_ambiguous(path: &str) -> Result<(), Refusal> {
     let mut path = Cow::Borrowed(path);
     for _ in 0..=MAX_DECODINGS {
         check(&path)?;
-        let decoded = match percent_decoded(&path) {
-            Cow::Borrowed(_) => return Ok(()),
-            Cow::Owned(decoded) => decoded,
-        };
         // Overlong and broken sequences: some servers read `%c0%ae` as a dot.
-        let decoded = String::from_utf8(decoded)
+        let decoded = percent_decode_str(&path)
+            .decode_utf8()
             .map_err(|_| Refusal::malformed("the path encodes bytes that are not UTF-8"))?;
         if decoded == path {
             return Ok(());
         }
-        path = Cow::Owned(decoded);
+        path = Cow::Owned(decoded.into_owned());
     }
     Err(Refusal::malformed(format!("the path is percent-encoded more than {MAX_DECODINGS} times")))
 }

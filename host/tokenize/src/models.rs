@@ -35,16 +35,10 @@ pub struct Models {
 
 #[derive(Clone, Debug)]
 struct ModelRow {
-    name: ModelName,
+    /// A whole name, or how one begins and `*`.
+    name: String,
     prompt: u64,
     tokenizer: Tokenizer,
-}
-
-/// A whole name, or how one begins.
-#[derive(Clone, Debug)]
-enum ModelName {
-    Whole(String),
-    Begins(String),
 }
 
 /// A line about a model that cannot be read.
@@ -101,17 +95,14 @@ impl Models {
     }
 }
 
-impl ModelName {
-    fn is(&self, model: &str) -> bool {
-        match self {
-            ModelName::Whole(name) => name == model,
-            ModelName::Begins(begin) => model.starts_with(begin.as_str()),
-        }
+impl ModelRow {
+    fn is_of(&self, model: &str) -> bool {
+        self.name.strip_suffix('*').map_or(self.name == model, |begin| model.starts_with(begin))
     }
 }
 
 fn first<'r>(rows: &'r [ModelRow], names: &[&str]) -> Option<&'r ModelRow> {
-    names.iter().find_map(|name| rows.iter().find(|row| row.name.is(name)))
+    names.iter().find_map(|name| rows.iter().find(|row| row.is_of(name)))
 }
 
 fn row(line: &str) -> Result<ModelRow, &'static str> {
@@ -127,13 +118,11 @@ fn row(line: &str) -> Result<ModelRow, &'static str> {
             Tokenizer::from_name(word).ok_or("TOKENIZER is one of o200k_base, cl100k_base, estimate")?
         }
     };
-    let name = match name.strip_suffix('*') {
-        Some(begin) if !begin.contains('*') => ModelName::Begins(begin.to_owned()),
-        None if !name.is_empty() && !name.contains('*') => ModelName::Whole(name.to_owned()),
-        _ => return Err("NAME is a whole name, or the beginning of one and `*`"),
-    };
+    if name.is_empty() || name.strip_suffix('*').unwrap_or(name).contains('*') {
+        return Err("NAME is a whole name, or the beginning of one and `*`");
+    }
     match words.next() {
-        None => Ok(ModelRow { name, prompt, tokenizer }),
+        None => Ok(ModelRow { name: name.to_owned(), prompt, tokenizer }),
         Some(_) => Err("there is more behind the tokenizer"),
     }
 }
@@ -149,11 +138,7 @@ mod tests {
 
     #[test]
     fn a_longer_beginning_that_is_built_in_stands_before_a_shorter_one() {
-        let begins = |row: &ModelRow| match &row.name {
-            ModelName::Begins(begin) => begin.clone(),
-            ModelName::Whole(name) => panic!("{name}"),
-        };
-        let all: Vec<String> = BUILT_IN.iter().map(begins).collect();
+        let all: Vec<&str> = BUILT_IN.iter().map(|row| row.name.strip_suffix('*').unwrap()).collect();
         for (at, first) in all.iter().enumerate() {
             assert!(!all[at + 1..].iter().any(|later| later.starts_with(first)), "{first}");
         }

@@ -24,14 +24,15 @@ pub(crate) fn deleted_with(document: &Document, section: SectionId) -> Option<Ve
 
 /// The messages of the exchange that a message belongs to: itself alone, or a message with calls and all results behind it.
 fn exchange(document: &Document, message: &Section) -> Vec<NodeId> {
-    let exchange = message.exchange.map(|number| document.projection.exchanges.of(number));
-    let exchange = exchange.filter(|together| !together.is_empty());
-    exchange.map_or_else(|| vec![message.node], |together| together.iter().map(|(_, node)| *node).collect())
+    let Some(number) = message.exchange else { return vec![message.node] };
+    let all = &document.projection.exchanges;
+    let from = &all[all.partition_point(|(one, _)| *one < number)..];
+    from.iter().take_while(|(one, _)| *one == number).map(|(_, node)| *node).collect()
 }
 
 /// All messages that belong to an exchange, grouped.
 pub(crate) fn exchanges(document: &Document) -> impl Iterator<Item = &[(u32, NodeId)]> {
-    document.projection.exchanges.all()
+    document.projection.exchanges.chunk_by(|(one, _), (other, _)| one == other)
 }
 
 /// All messages, in body order.

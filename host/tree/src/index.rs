@@ -272,17 +272,11 @@ impl Index {
     /// How the content of a scalar is spelled, and whether with escapes. A body that is no JSON is taken as it is shown.
     pub(crate) fn content_spelling(&self, id: NodeId) -> (&str, bool) {
         let node = self.node(id);
-        match node.kind {
-            JsonKind::Raw => (self.shown(), false),
-            _ => (self.stretch(node.layer, node.content()), node.flags.has(Flags::ESCAPED)),
-        }
-    }
-
-    /// A body that is no JSON, as it is shown.
-    fn shown(&self) -> &str {
         match &self.source {
-            IndexedText::Raw { text, .. } => text,
-            IndexedText::Json(_) => "",
+            IndexedText::Raw { text, .. } => (text, false),
+            IndexedText::Json(_) => {
+                (self.stretch(node.layer, node.content()), node.flags.has(Flags::ESCAPED))
+            }
         }
     }
 

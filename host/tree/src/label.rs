@@ -24,7 +24,7 @@ impl Document {
             (None, NodeType::RequestOption) => format!("requestOptions/{}", option_name(section)),
             // `system` and `instructions` stand beside the messages, the first of which may be of the same kind.
             (None, _) => match section.message {
-                Some(message) => format!("{}-{}", section.kind, message.index()),
+                Some(message) => format!("{}-{}", section.kind, message),
                 None => section.kind.to_string(),
             },
         }

@@ -69,7 +69,7 @@ pub use journal::{Author, Edit, EditKind, FindingId, Redaction, RedactionRecord,
 pub use json::ValueSource;
 pub use kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 pub use leaf::Leaf;
-pub use media::{FileKind, file_head};
+pub use media::{FileKind, PackedFormat, file_head};
 pub use node::NodeId;
 pub use operation::{Operation, OperationHistory};
 pub use pointer::ResolveError;
@@ -77,6 +77,6 @@ pub use project::Access;
 pub use replay::{BadOperation, Misfit, Replay, ReplayError};
 pub use reread::{Origin, Reread};
 pub use scan::Limits;
-pub use section::{CallBefore, MessageIndex, NodeType, Section, SectionId};
+pub use section::{CallBefore, NodeType, Section, SectionId};
 pub use text::{LeafText, unescape_deeply};
 pub use validate::Invalid;

@@ -12,10 +12,23 @@ pub enum FileKind {
     Text,
     /// A picture, a sound or a film.
     Media,
-    /// One whose text is packed: what it is, with an article.
-    Packed(&'static str),
+    /// One whose text is packed: what it is, with an article, and how, where that can be read.
+    Packed(&'static str, Option<PackedFormat>),
     /// No kind that is known, and no text.
     Unknown,
+}
+
+/// How the text of a file is packed, where somebody reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedFormat {
+    /// PDF.
+    Pdf,
+    /// Zip, as archives and as office documents.
+    Zip,
+    /// Gzip.
+    Gzip,
+    /// Tar.
+    Tar,
 }
 
 /// Of a file in base64, so many characters say what it is: tar archives do behind 257 bytes.
@@ -25,18 +38,18 @@ const HEAD: usize = 352;
 const USTAR: usize = 257;
 
 /// Files whose text is packed, by their first bytes.
-const PACKED: &[(&[u8], &str)] = &[
-    (b"%PDF-", "a PDF"),
-    (b"PK\x03\x04", "an archive or an office document"),
-    (b"PK\x05\x06", "an archive"),
-    (b"PK\x07\x08", "an archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document"),
-    (b"\x1f\x8b\x08", "a gzip file"),
-    (b"BZh91AY&SY", "a bzip2 file"),
-    (b"\xfd7zXZ\0", "an xz file"),
-    (b"7z\xbc\xaf\x27\x1c", "an archive"),
-    (b"Rar!\x1a\x07", "an archive"),
-    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+const PACKED: &[(&[u8], &str, Option<PackedFormat>)] = &[
+    (b"%PDF-", "a PDF", Some(PackedFormat::Pdf)),
+    (b"PK\x03\x04", "an archive or an office document", Some(PackedFormat::Zip)),
+    (b"PK\x05\x06", "an archive", Some(PackedFormat::Zip)),
+    (b"PK\x07\x08", "an archive", None),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an office document", None),
+    (b"\x1f\x8b\x08", "a gzip file", Some(PackedFormat::Gzip)),
+    (b"BZh91AY&SY", "a bzip2 file", None),
+    (b"\xfd7zXZ\0", "an xz file", None),
+    (b"7z\xbc\xaf\x27\x1c", "an archive", None),
+    (b"Rar!\x1a\x07", "an archive", None),
+    (b"\x28\xb5\x2f\xfd", "a zstd file", None),
 ];
 
 /// Media that their first bytes tell.
@@ -58,10 +71,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 impl FileKind {
     /// Returns what a file is by its first bytes, or all of them.
     pub fn of(head: &[u8]) -> Self {
-        match PACKED.iter().find(|(magic, _)| head.starts_with(magic)) {
-            Some((_, name)) => FileKind::Packed(name),
+        match PACKED.iter().find(|(magic, ..)| head.starts_with(magic)) {
+            Some((_, name, format)) => FileKind::Packed(name, *format),
             None if head.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")) => {
-                FileKind::Packed("an archive")
+                FileKind::Packed("an archive", Some(PackedFormat::Tar))
             }
             None if is_media(head) => FileKind::Media,
             None if is_text(head) => FileKind::Text,
@@ -72,7 +85,7 @@ impl FileKind {
     /// Returns what a file is that cannot be looked into as it is, with an article.
     pub fn unread(self) -> Option<&'static str> {
         match self {
-            FileKind::Packed(name) => Some(name),
+            FileKind::Packed(name, _) => Some(name),
             FileKind::Unknown => Some("a file of a kind that is not known"),
             FileKind::Text | FileKind::Media => None,
         }
@@ -172,7 +185,7 @@ pub(crate) fn packed<'t>(
         return None;
     }
     match FileKind::of(&head(payload(&text())?)?) {
-        FileKind::Packed(name) => Some(name),
+        FileKind::Packed(name, _) => Some(name),
         FileKind::Unknown | FileKind::Text | FileKind::Media => None,
     }
 }
@@ -238,7 +251,7 @@ mod tests {
             b"BM\x36\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0",
         ];
         let tar = [&[0; USTAR][..], b"ustar\x0000"].concat();
-        assert_eq!(FileKind::of(&tar), FileKind::Packed("an archive"));
+        assert_eq!(FileKind::of(&tar), FileKind::Packed("an archive", Some(PackedFormat::Tar)));
         for file in media {
             assert_eq!(FileKind::of(file), FileKind::Media, "{file:?}");
         }
@@ -269,7 +282,7 @@ mod tests {
     #[test]
     fn a_packed_file_is_known_in_base64_however_it_is_spelled() {
         let packed = |text: &str| super::packed(text.as_bytes(), || text.into());
-        for (magic, name) in PACKED {
+        for (magic, name, _) in PACKED {
             let file = [magic, &[0xfb; 40][..]].concat();
             let (plain, url) = (STANDARD.encode(&file), URL_SAFE_NO_PAD.encode(&file));
             assert!(IN_BASE64.iter().any(|known| plain.as_bytes().starts_with(*known)), "{name}");

@@ -91,6 +91,13 @@ pub(crate) fn hide(hidden: &mut Vec<Labelled>, more: Vec<Labelled>) {
     });
 }
 
+/// Returns the one stretch that received ones are, which a range of so many bytes covers; `None` where anything else is in it.
+pub(crate) fn whole(stretches: &[Range<usize>], length: usize) -> Option<Range<usize>> {
+    let whole = stretches.first()?.start..stretches.last()?.end;
+    let received: usize = stretches.iter().map(Range::len).sum();
+    (received == length && whole.len() == length).then_some(whole)
+}
+
 /// A walk over the pieces from the beginning of the text to its end, at most once.
 struct PieceWalk<'p> {
     pieces: &'p [LeafPiece],
@@ -238,44 +245,20 @@ impl LeafPieces {
         LeafPieces(pieces.into())
     }
 
-    /// The received stretches that ranges of the present text cover: what redactions there take away. The ranges are sorted and do not
-    /// overlap.
+    /// The received stretches that each range of the present text covers: what a redaction there takes away. The ranges are sorted and
+    /// do not overlap.
     pub(crate) fn received<'r>(
         &self,
-        ranges: impl IntoIterator<Item = (&'r Range<usize>, &'r Arc<str>)>,
-    ) -> Vec<Labelled> {
-        let mut covered = Vec::new();
+        ranges: impl Iterator<Item = &'r Range<usize>>,
+    ) -> Vec<Vec<Range<usize>>> {
         let mut walk = PieceWalk::new(self);
-        for (range, label) in ranges {
+        let covered = |range: &Range<usize>| {
+            let mut covered = Vec::new();
             walk.covered(range.start, drop);
-            walk.covered(range.end, |piece| {
-                if let Some(at) = piece.received() {
-                    covered.push((at, label.clone()));
-                }
-            });
-        }
-        covered
-    }
-
-    /// Returns the received stretch that each range of the present text shows; `None` where anything else is in it. The ranges are
-    /// sorted and do not overlap.
-    pub(crate) fn wholly_received<'r>(
-        &self,
-        ranges: impl IntoIterator<Item = &'r Range<usize>>,
-    ) -> Vec<Option<Range<usize>>> {
-        let mut walk = PieceWalk::new(self);
-        let mut shown = Vec::new();
-        for range in ranges {
-            walk.covered(range.start, drop);
-            let (mut whole, mut is_whole) = (None::<Range<usize>>, true);
-            walk.covered(range.end, |piece| match (piece.received(), &mut whole) {
-                (Some(at), None) => whole = Some(at),
-                (Some(at), Some(whole)) if whole.end == at.start => whole.end = at.end,
-                _ => is_whole = false,
-            });
-            shown.push(whole.filter(|_| is_whole));
-        }
-        shown
+            walk.covered(range.end, |piece| covered.extend(piece.received()));
+            covered
+        };
+        ranges.map(covered).collect()
     }
 
     /// The text, with received stretches that were ever redacted shown as masks. `hidden` is sorted and does not overlap.
@@ -415,14 +398,14 @@ mod tests {
     #[test]
     fn work_grows_as_the_number_of_redactions_does() {
         let work = |count: usize| {
-            let (spots, label) = (spots(count), Arc::from("X"));
+            let spots = spots(count);
             let untouched = LeafPieces::untouched(count * 10);
             let once = steps(|| drop(untouched.replace(redacted(&spots))));
             let pieces = untouched.replace(redacted(&spots));
             // The tokens are one byte longer: the text is redacted again where they stand.
             let again: Vec<_> = (0..count).map(|at| at * 11 + 3..at * 11 + 8).collect();
             let twice = steps(|| drop(pieces.replace(redacted(&again))));
-            let received = steps(|| drop(untouched.received(spots.iter().map(|at| (at, &label)))));
+            let received = steps(|| drop(untouched.received(spots.iter())));
             once + twice + received
         };
         let (few, many) = (work(8_000), work(32_000));

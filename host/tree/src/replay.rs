@@ -4,18 +4,17 @@
 //! means the same: the leaf has the text that the edit found, the section has the same texts. An
 //! edit that no longer fits is a [`Misfit`].
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use crate::draft::{Draft, EditError};
 use crate::node::NodeId;
 use crate::operation::{Operation, OperationChange, SectionDigest};
 use crate::pointer::ResolveError;
 use crate::section::SectionId;
+use crate::text::spelling;
 
 /// Recorded operations, in order, with those that did not fit.
 pub struct Replay {
@@ -188,14 +187,6 @@ impl Operation {
             return Err(ReplayError::OtherSection);
         }
         Ok(id)
-    }
-}
-
-/// Returns the text of a value, or its JSON spelling.
-fn spelling(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::String(text) => text.as_str().into(),
-        other => other.to_string().into(),
     }
 }
 

@@ -28,22 +28,6 @@ impl SectionId {
     }
 }
 
-/// Place of a message among the messages of a request, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MessageIndex(usize);
-
-impl MessageIndex {
-    /// The message at a place.
-    pub fn from_index(index: usize) -> Self {
-        MessageIndex(index)
-    }
-
-    /// The place as a number.
-    pub fn index(self) -> usize {
-        self.0
-    }
-}
-
 /// Which level of the request a section stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -83,8 +67,8 @@ pub struct Section {
     pub node: NodeId,
     /// The section around it.
     pub parent: Option<SectionId>,
-    /// Place of its message among the messages.
-    pub message: Option<MessageIndex>,
+    /// Place of its message among the messages, from 0.
+    pub message: Option<usize>,
     /// Place among the message's content parts, from 0.
     pub content_index: Option<usize>,
     /// What a content part holds.

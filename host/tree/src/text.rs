@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::escape;
 
 /// Text of the user's request. Printing it by accident prints its length.
@@ -38,4 +40,12 @@ pub fn unescape_deeply(text: &str) -> String {
         text = escape::unescape(&text);
     }
     text
+}
+
+/// Returns the text of a value, or its JSON spelling.
+pub(crate) fn spelling(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
 }

@@ -250,5 +250,5 @@ impl TestCompiler<'_, '_> {
 
 /// Returns the format that a test names.
 fn format(raw: &RawTest) -> Option<Format> {
-    Format::from_name(raw.format.as_ref()?.get_ref())
+    Format::from_word(raw.format.as_ref()?.get_ref())
 }

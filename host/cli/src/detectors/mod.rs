@@ -37,7 +37,7 @@ fn print(explained: &DetectorExplanation, printer: &mut Printer) -> std::io::Res
     printer.line(&info.description)?;
     let mut facts = vec![
         ("label", info.label.to_string()),
-        ("pack", format!("{}, confidence {}", info.pack(), info.confidence)),
+        ("pack", format!("{}, confidence {}", info.pack, info.confidence)),
         ("looks at", explained.candidates.to_owned()),
         ("keywords", explained.keywords.join(", ")),
         ("names", explained.names.join(", ")),

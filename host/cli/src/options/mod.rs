@@ -159,7 +159,7 @@ impl RequestArgs {
 pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     let value = |format: &Format| PossibleValue::new(format.name()).aliases(format.aliases());
     PossibleValuesParser::new(Format::ALL.iter().map(value))
-        .map(|name| Format::from_name(&name).expect("only names of formats are possible"))
+        .map(|name| Format::from_word(&name).expect("only names of formats are possible"))
 }
 
 /// Parses one of these by its name; help has the words behind it, if there are any.

@@ -59,7 +59,10 @@ pub(super) fn print_plugin(shown: &ShownPlugin<'_>, printer: &mut Printer) -> an
     if let Some(described) = &shown.description {
         printer.text(Style::Strong, &format!("{} {}\n", described.name, described.version))?;
         printer.line(&described.summary)?;
-        facts.push(("labels", described.labels.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(", ")));
+        facts.push((
+            "labels",
+            described.labels.iter().map(|label| label.as_str()).collect::<Vec<_>>().join(", "),
+        ));
     }
     facts.extend([
         ("world", file.world.map_or("none", World::name).to_owned()),

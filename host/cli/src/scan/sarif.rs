@@ -41,7 +41,7 @@ fn rule(detector: &DetectorInfo) -> Value {
         "id": detector.id.as_str(),
         "shortDescription": { "text": detector.description },
         "defaultConfiguration": { "level": level(detector.confidence) },
-        "properties": { "tags": ["security", detector.pack()] },
+        "properties": { "tags": ["security", detector.pack] },
     })
 }
 

@@ -43,7 +43,6 @@ use std::sync::Arc;
 use leafgate_words::words;
 use map::Map;
 use marks::Marks;
-pub use percent::percent_decoded;
 pub(crate) use source::base64_prefix;
 
 /// Encodings inside one another that are undone: a token in JSON in base64 in a query.

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use memchr::memmem;
+use percent_encoding::percent_decode;
 
-use super::percent::decoded;
 use super::source::base64;
 use super::{Block, Encoding};
 
@@ -68,7 +68,7 @@ fn in_percents(text: &str, payload: &UrlPayload) -> Option<Block> {
     if !rest.contains(&b'%') {
         return None;
     }
-    let plain = decoded(rest);
+    let plain: Vec<u8> = percent_decode(rest).collect();
     // The signs of base64 may be percent-encoded themselves.
     let inner = if payload.in_base64 { base64(&plain, 0, 1) } else { None };
     let text = match inner {

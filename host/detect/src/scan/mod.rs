@@ -18,7 +18,7 @@ use crate::input::Input;
 use crate::keyed::{self, Assignment};
 use crate::names::opens_nothing;
 use crate::numbers;
-use crate::pack::{Row, Shape};
+use crate::pack::Shape;
 use crate::placeholder::{self, has_prefix, is_placeholder, is_written_over};
 use crate::published::{is_example, is_published};
 use crate::reads::Reads;
@@ -48,11 +48,9 @@ pub(crate) struct Scan<'a> {
     /// What regexes have read that could be asked to read it again.
     reads: Reads,
     hits: Vec<Match>,
-    /// Nothing is turned away by a first look: what tests compare with.
-    #[cfg(test)]
+    /// Nothing is turned away by a first look: what tests compare with, and nobody else.
     pub(crate) slowly: bool,
-    /// A keyword calls its row whatever follows it.
-    #[cfg(test)]
+    /// A keyword calls its row whatever follows it, in tests too.
     pub(crate) unfollowed: bool,
 }
 
@@ -82,9 +80,7 @@ impl<'a> Scan<'a> {
             word: 0..0,
             reads: Reads::default(),
             hits: Vec::new(),
-            #[cfg(test)]
             slowly: false,
-            #[cfg(test)]
             unfollowed: false,
         }
     }
@@ -175,18 +171,16 @@ impl<'a> Scan<'a> {
 
     fn token(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
-        if !row.bounds.begins(self.bytes(), hit.start) || !self.may_match(row, &hit) {
+        let slowly = cfg!(test) && self.slowly;
+        let may_match = slowly || row.lead().fits(&self.bytes()[hit.start..], hit.len());
+        if !row.bounds.begins(self.bytes(), hit.start) || !may_match {
             return;
         }
         // What is as long as this is read again and again where keywords stand close together.
         const LONG: usize = 64;
-        #[cfg(test)]
-        if self.slowly {
-            self.search(index, hit.start, hit.start, row.window);
-            return;
-        }
-        if row.reach() <= LONG {
-            self.search(index, hit.start, hit.start, row.window.min(row.reach()));
+        if slowly || row.reach() <= LONG {
+            let window = if slowly { row.window } else { row.window.min(row.reach()) };
+            self.search(index, hit.start, hit.start, window);
             return;
         }
         let slots = self.engine.rows.len();
@@ -209,26 +203,10 @@ impl<'a> Scan<'a> {
         self.hits.push(Match { row: index, range, published: false });
     }
 
-    fn may_match(&self, row: &Row, hit: &Range<usize>) -> bool {
-        #[cfg(test)]
-        if self.slowly {
-            return true;
-        }
-        row.lead().fits(&self.bytes()[hit.start..], hit.len())
-    }
-
-    fn is_followed(&self, row: &Row, hit: &Range<usize>) -> bool {
-        #[cfg(test)]
-        if self.unfollowed {
-            return true;
-        }
-        row.behind.fits(&self.bytes()[hit.end..], 0)
-    }
-
     fn near(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
         let before = row.before.unwrap_or_default();
-        if !self.is_followed(row, &hit) {
+        if !(cfg!(test) && self.unfollowed || row.behind.fits(&self.bytes()[hit.end..], 0)) {
             return;
         }
         let start = hit.start.saturating_sub(before);
@@ -237,13 +215,13 @@ impl<'a> Scan<'a> {
             // Matches of any length: the same end for many windows, so that one search answers all.
             end = end.next_multiple_of(row.window);
         }
-        #[cfg(test)]
-        if self.slowly {
-            self.search(index, start, start, end - start);
-            return;
+        let unread = match cfg!(test) && self.slowly {
+            true => Some(start),
+            false => self.reads.windows(index).unread(start..end, row.reach()),
+        };
+        if let Some(from) = unread {
+            self.search(index, start, from, end - start);
         }
-        let Some(from) = self.reads.windows(index).unread(start..end, row.reach()) else { return };
-        self.search(index, start, from, end - start);
     }
 
     /// Runs the row's regex in the window from `start` on, for a match that begins at `from` or

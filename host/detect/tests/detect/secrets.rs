@@ -74,7 +74,7 @@ fn the_surer_a_pack_the_fewer_its_alarms() {
     for (pack, recall, precision) in
         [("secrets", 0.48, 0.995), ("secrets/likely", 0.885, 0.994), ("secrets/possible", 0.931, 0.994)]
     {
-        let of_pack = all_detectors().iter().filter(|detector| detector.pack() == pack);
+        let of_pack = all_detectors().iter().filter(|detector| detector.pack == pack);
         selectors.extend(of_pack.map(|detector| detector.id.as_str()));
         let engine = Engine::new(&selectors).unwrap();
         let mut score = Score::default();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use leafgate_admin::{ErrorCode, OutlineNode, OutlineType, OutlineView, ShownText};
-use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Draft, LeafKind, NodeId, SectionId, Segment, display_mask};
+use percent_encoding::percent_decode_str;
 
 use super::answer::CallFailure;
 
@@ -21,9 +21,9 @@ impl OutlineQuery {
         let mut parsed = OutlineQuery { pointer: String::new(), entries: OutlineView::ENTRIES };
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let value = String::from_utf8(percent_decoded(value).into_owned());
+            let value = percent_decode_str(value).decode_utf8();
             match (name, value) {
-                ("pointer", Ok(pointer)) => parsed.pointer = pointer,
+                ("pointer", Ok(pointer)) => parsed.pointer = pointer.into_owned(),
                 ("entries", Ok(entries)) => parsed.entries = number(&entries)?,
                 _ => {
                     return Err(CallFailure::new(

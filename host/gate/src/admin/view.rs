@@ -12,8 +12,8 @@ use leafgate_admin::{
 };
 use leafgate_desk::Change;
 use leafgate_tree::{
-    Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MarkedSpan, MessageIndex, NodeId, NodeType,
-    PutOption, ReleaseTerms, SectionId, SectionKind, ValueSource, ValueType, display_mask,
+    Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MarkedSpan, NodeId, NodeType, PutOption,
+    ReleaseTerms, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
 use super::answer::CallFailure;
@@ -145,7 +145,7 @@ pub(super) fn sections(draft: &Draft, pins: &[SectionId]) -> Vec<SectionView> {
             parent: section.parent.map(|parent| draft.section_key(parent)),
             path: path_of(draft, section.node),
             pointer: draft.pointer(section.node),
-            source_message_index: section.message.map(MessageIndex::index),
+            source_message_index: section.message,
             content_index: section.content_index,
             content_kind: section.content_kind,
             tool_call_index: section.tool_call_index,

@@ -14,8 +14,8 @@ use http::StatusCode;
 use leafgate_answer::{Api, StreamEvent};
 use leafgate_api::gemini::{CACHED, Spelled};
 use leafgate_assemble::Counted;
-use leafgate_detect::percent_decoded;
 use leafgate_tree::{Document, Format};
+use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::{Conversation, Endpoint, Wants, openai, segment};
@@ -164,7 +164,7 @@ fn count(echo: &Echo<'_>) -> Echoed {
 /// The model that a path names, decoded.
 fn model(path: &str) -> Option<String> {
     let (model, _) = model_and_method(path)?;
-    Some(String::from_utf8_lossy(&percent_decoded(model)).into_owned())
+    Some(percent_decode_str(model).decode_utf8_lossy().into_owned())
 }
 
 /// The last two names of a path: of a model, and of its method.

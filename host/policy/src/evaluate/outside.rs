@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use leafgate_detect::percent_decoded;
 use leafgate_tree::Document;
 use leafgate_vault::Vault;
+use percent_encoding::percent_decode_str;
 
 use super::search::{Rules, Search};
 use super::site::Site;
@@ -101,7 +101,7 @@ fn masked_part(run: &Run<'_>, part: &str) -> Option<String> {
     }
     // Forms write a blank as a plus sign.
     let blanks = part.replace('+', " ");
-    let plain = String::from_utf8_lossy(&percent_decoded(&blanks)).into_owned();
+    let plain = percent_decode_str(&blanks).decode_utf8_lossy().into_owned();
     let masked = run.masked(&plain)?;
     Some(if masked == plain { part.to_owned() } else { masked })
 }

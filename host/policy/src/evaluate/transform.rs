@@ -13,8 +13,7 @@ use leafgate_contract::{
 };
 use leafgate_detect::{Confidence, Label};
 use leafgate_tree::{
-    Access, Author, Document, EditError, Leaf, MessageIndex, NodeId, NodeType, Redaction, Role, SectionId,
-    SectionKind,
+    Access, Author, Document, EditError, Leaf, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
 };
 
 use super::Run;
@@ -157,7 +156,7 @@ impl<'p> Run<'p> {
             label,
             tool: section.tool.as_deref(),
             parent: section.parent.map(SectionId::index),
-            message: section.message.map(MessageIndex::index),
+            message: section.message,
         });
         let mut sections: Vec<TransformSection<'_>> = sections.collect();
         let leaves: Vec<Leaf<'_>> = selected.iter().filter_map(|&node| document.leaf(node)).collect();

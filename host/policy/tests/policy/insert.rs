@@ -197,9 +197,7 @@ fn a_plugin_is_skipped_where_no_message_can_stand() {
         [(2, Role::User, "between a call and its result"), (0, Role::Tool, "a result of no call")]
     {
         let message = parse(&body.to_string(), Format::OpenaiChat);
-        let nth = |section: &leafgate_tree::Section| {
-            section.message.is_some_and(|message| message.index() == place)
-        };
+        let nth = |section: &leafgate_tree::Section| section.message == Some(place);
         let section = message.sections().iter().position(nth).unwrap();
         let evaluation = with_plugin(Target::Section(section), role, "x", "", &body);
         assert_forward(&evaluation);

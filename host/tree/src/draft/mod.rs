@@ -208,11 +208,17 @@ impl Draft {
     /// # Errors
     /// Says why not.
     pub fn may_edit(&self, node: NodeId, author: &Author) -> Result<(), EditError> {
+        self.is_accessible(node, author.is_person())?;
+        self.may_change(node, author)
+    }
+
+    /// Whether its format lets a person change a leaf, or anybody.
+    fn is_accessible(&self, node: NodeId, by_person: bool) -> Result<(), EditError> {
         match self.document.projection.access(node) {
             Access::Frozen => Err(EditError::Frozen),
             Access::Opaque => Err(EditError::Opaque),
-            Access::Protected if !author.is_person() => Err(EditError::Protected),
-            Access::Protected | Access::Open => self.may_change(node, author),
+            Access::Protected if !by_person => Err(EditError::Protected),
+            Access::Protected | Access::Open => Ok(()),
         }
     }
 
@@ -224,12 +230,15 @@ impl Draft {
         if !author.is_person() {
             self.is_free(node)?;
         }
-        if self.is_deleted(node) {
-            return Err(EditError::Deleted);
-        }
-        match self.covered_by(node) {
-            Some(_) => Err(EditError::Covered),
-            None => Ok(()),
+        self.is_there(node)
+    }
+
+    /// Whether a leaf is part of what would leave.
+    fn is_there(&self, node: NodeId) -> Result<(), EditError> {
+        match (self.is_deleted(node), self.covered_by(node)) {
+            (true, _) => Err(EditError::Deleted),
+            (false, Some(_)) => Err(EditError::Covered),
+            (false, None) => Ok(()),
         }
     }
 
@@ -317,15 +326,15 @@ impl Draft {
         let ranges = redactions.iter().map(|one| &one.at);
         match before.is_untouched(original.len()) {
             // The text is the received one, and a large one is not decoded twice.
-            true => check_ranges(&original, ranges)?,
-            false => check_ranges(&before.text(&original), ranges)?,
+            true => check_ranges(&original, ranges.clone())?,
+            false => check_ranges(&before.text(&original), ranges.clone())?,
         }
-        let shown = before.wholly_received(redactions.iter().map(|one| &one.at));
+        let received = before.received(ranges);
         let first = self.journal.redactions.len();
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
-        for (place, (redaction, received)) in redactions.iter().zip(shown).enumerate() {
+        for (place, (redaction, stretches)) in redactions.iter().zip(&received).enumerate() {
             let number = first + place;
             let start = redaction.at.start + grown - shrunk;
             grown += redaction.replacement.len();
@@ -340,7 +349,7 @@ impl Draft {
                 author: author.clone(),
                 detector: redaction.detector.clone(),
                 terms: redaction.terms.clone(),
-                received,
+                received: pieces::whole(stretches, redaction.at.len()),
             });
             let text = redaction.replacement.as_str().into();
             let new = LeafPiece::Redacted { label: redaction.label.clone(), text, record: Some(number) };
@@ -350,9 +359,12 @@ impl Draft {
         if was != ValueType::Text && !is_bare_scalar(&pieces.text(&original)) {
             return Err(EditError::Unredactable { was });
         }
-        let received = before.received(redactions.iter().map(|one| (&one.at, &one.label)));
-        let length = original.len();
-        self.amend(node, length, pieces, received);
+        let labelled = redactions
+            .iter()
+            .zip(received)
+            .flat_map(|(one, stretches)| stretches.into_iter().map(|at| (at, Arc::clone(&one.label))));
+        let (length, hidden) = (original.len(), labelled.collect());
+        self.amend(node, length, pieces, hidden);
         Arc::make_mut(&mut self.journal.redactions).extend(records);
         Ok(())
     }
@@ -367,12 +379,7 @@ impl Draft {
 
     /// Returns the type of a leaf whose text may be redacted.
     fn redactable(&self, node: NodeId) -> Result<ValueType, EditError> {
-        match self.document.projection.access(node) {
-            Access::Frozen => return Err(EditError::Frozen),
-            Access::Opaque => return Err(EditError::Opaque),
-            Access::Protected => return Err(EditError::Protected),
-            Access::Open => {}
-        }
+        self.is_accessible(node, false)?;
         let was = self.settable(node)?;
         if self.covered_by(node).is_some() { Err(EditError::Covered) } else { Ok(was) }
     }

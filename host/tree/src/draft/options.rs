@@ -19,7 +19,7 @@ use crate::node::{JsonKind, NodeId};
 use crate::pointer::write_pointer;
 use crate::project::Access;
 use crate::section::{NodeType, Section, SectionId};
-use crate::text::LeafText;
+use crate::text::{LeafText, spelling};
 
 /// A member that was put into the body.
 #[derive(Clone, derive_more::Debug)]
@@ -161,7 +161,7 @@ impl Draft {
         let put = self.put_at(parent, key);
         match (received.as_slice(), put) {
             (&[member], None) if is_alike(&document, member, value) => {
-                return self.set(member, &text_of(value), author);
+                return self.set(member, &spelling(value), author);
             }
             (&[member], None) if self.says(member, value) => return Ok(None),
             ([], Some((_, put))) if *put.json == *value.to_string() => return Ok(None),
@@ -303,12 +303,5 @@ fn is_alike(document: &Document, member: NodeId, value: &Value) -> bool {
     match value {
         Value::Object(_) | Value::Array(_) => false,
         value => is_text == Some(value.is_string()),
-    }
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

@@ -42,7 +42,7 @@ impl Draft {
         let mut shown: Vec<(NodeId, LeafPieces)> = Vec::new();
         for piece in self.redactions().filter(|piece| piece.terms == ReleaseTerms::Releasable(finding)) {
             let node = piece.node;
-            self.may_release(node)?;
+            self.is_there(node)?;
             let received = piece.received.as_ref().ok_or(EditError::NotReceived)?;
             let before = shown.iter().position(|(of, _)| *of == node);
             let now = before.map(|at| &shown[at].1).or(self.leaves.get(&node).map(|state| state.pieces()));
@@ -59,16 +59,6 @@ impl Draft {
         });
         let switches = steps.collect();
         Ok(self.make(&Author::Person, EditKind::Release, target, switches))
-    }
-
-    fn may_release(&self, node: NodeId) -> Result<(), EditError> {
-        if self.is_deleted(node) {
-            return Err(EditError::Deleted);
-        }
-        match self.covered_by(node) {
-            Some(_) => Err(EditError::Covered),
-            None => Ok(()),
-        }
     }
 
     /// Returns the redaction of a number.
@@ -117,7 +107,7 @@ impl Draft {
     pub fn is_released(&self, record: &RedactionRecord) -> bool {
         let shows =
             |state: &Arc<LeafState>| state.pieces().released().any(|(_, _, number)| number == record.number);
-        self.leaves_with_request(record.node) && self.leaves.get(&record.node).is_some_and(shows)
+        self.is_there(record.node).is_ok() && self.leaves.get(&record.node).is_some_and(shows)
     }
 
     /// Returns the redactions that an edit released; none where it is another kind of edit.

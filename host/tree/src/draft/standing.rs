@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Draft;
 use crate::journal::{Edit, EditKind, RedactionRecord, Switch, Switched};
-use crate::node::NodeId;
 
 impl Draft {
     /// Returns the edits whose effect stands in the request as it would leave, in the order in which they were made.
@@ -43,8 +42,7 @@ impl Draft {
     /// Returns the number of the state of something as far as it leaves. A leaf that holds nothing written or released is as it came,
     /// whatever was written in between.
     fn standing_state(&self, what: Switched) -> usize {
-        let holds =
-            |node| self.leaves_with_request(node) && (self.is_written(node) || self.has_released(node));
+        let holds = |node| self.is_there(node).is_ok() && (self.is_written(node) || self.has_released(node));
         match what {
             Switched::Leaf(node) if !holds(node) => 0,
             what => self.state_of(what),
@@ -54,16 +52,11 @@ impl Draft {
     /// Returns the redactions whose replacement stands in the request as it would leave, in body order and within a leaf in the
     /// order in which they were made. Those of messages that were put in stand with them.
     pub fn standing_redactions(&self) -> Vec<&RedactionRecord> {
-        let leaving = self.leaves.iter().filter(|(node, _)| self.leaves_with_request(**node));
+        let leaving = self.leaves.iter().filter(|(node, _)| self.is_there(**node).is_ok());
         let numbers = leaving.flat_map(|(_, state)| {
             let numbers = state.pieces().redactions().filter_map(|(.., number)| number);
             numbers.collect::<BTreeSet<usize>>()
         });
         numbers.filter_map(|number| self.redaction(number)).collect()
-    }
-
-    /// Whether the present text of a leaf is part of what would leave.
-    pub(super) fn leaves_with_request(&self, node: NodeId) -> bool {
-        !self.is_deleted(node) && self.covered_by(node).is_none()
     }
 }

@@ -14,7 +14,6 @@ use crate::section::SectionId;
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Chat),
-    name: Api::Chat.name(),
     aliases: &["chat-completions"],
     // A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
     likeness: |body| match shape::array(body, body.root(), "messages") {

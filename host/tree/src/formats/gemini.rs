@@ -22,7 +22,6 @@ use crate::section::{Section, SectionId};
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Gemini),
-    name: Api::Gemini.name(),
     aliases: &["google"],
     // Turns that have parts, or a whole request to be counted.
     likeness: |body| {

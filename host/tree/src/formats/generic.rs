@@ -10,7 +10,6 @@ use crate::project::{Access, MemberTable, Projector, option_section, table};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "generic",
     aliases: &["json"],
     likeness: |_| Likeness::Fallback,
     reads: |_| true,

@@ -38,7 +38,6 @@ const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_think
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Messages),
-    name: Api::Messages.name(),
     aliases: &["messages"],
     likeness: |body| match shape::array(body, body.root(), "messages") {
         Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,

@@ -15,10 +15,7 @@ mod responses;
 mod shape;
 mod vscode_chat;
 
-use std::fmt;
-
 use leafgate_api::Api;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::index::Index;
 use crate::kinds::{ContentKind, Role};
@@ -26,49 +23,34 @@ use crate::node::{JsonKind, NodeId};
 use crate::project::{Projection, Projector};
 use crate::section::Section;
 
-/// The registry: each format as a handle, in the order in which bodies that fit several are decided, and the file that knows it.
-macro_rules! formats {
-    ($($(#[$meta:meta])* $variant:ident = $module:ident,)+) => {
-        /// The wire format of a request.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Format { $($(#[$meta])* $variant,)+ }
-
-        impl Format {
-            /// Every format.
-            pub const ALL: &'static [Format] = &[$(Format::$variant,)+];
-
-            /// What the format's file says.
-            pub(crate) fn spec(self) -> &'static Spec {
-                match self { $(Format::$variant => &$module::FORMAT,)+ }
-            }
-        }
-    };
-}
-
-formats! {
-    /// OpenAI `POST /v1/chat/completions`.
-    OpenaiChat = chat,
-    /// OpenAI `POST /v1/responses`.
-    OpenaiResponses = responses,
-    /// Anthropic `POST /v1/messages` and `count_tokens`.
-    AnthropicMessages = messages,
-    /// prompt-tsx `Raw.ChatMessage[]`.
-    Raw = raw,
-    /// A VS Code chat export.
-    VscodeChat = vscode_chat,
-    /// Gemini `generateContent`, `streamGenerateContent` and `countTokens`.
-    Gemini = gemini,
-    /// JSON that no other format maps, or text that is no JSON.
-    Generic = generic,
+leafgate_words::words! {
+    /// The wire format of a request, in the order in which bodies that fit several are decided.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Format {
+        /// OpenAI `POST /v1/chat/completions`.
+        OpenaiChat = "openai-chat",
+        /// OpenAI `POST /v1/responses`.
+        OpenaiResponses = "openai-responses",
+        /// Anthropic `POST /v1/messages` and `count_tokens`.
+        AnthropicMessages = "anthropic-messages",
+        /// prompt-tsx `Raw.ChatMessage[]`.
+        Raw = "raw",
+        /// A VS Code chat export.
+        VscodeChat = "vscode-chat",
+        /// Gemini `generateContent`, `streamGenerateContent` and `countTokens`.
+        Gemini = "gemini",
+        /// JSON that no other format maps, or text that is no JSON.
+        Generic = "generic",
+    }
+    /// The word for it in rule files, CEL and the plugin contract.
+    pub fn name = 0;
 }
 
 /// What one format knows.
 pub(crate) struct Spec {
     /// The API that takes requests of the format; `None` where nobody is sent them, or anybody.
     pub(crate) api: Option<Api>,
-    /// The word for the format in rule files, CEL and the plugin contract.
-    pub(crate) name: &'static str,
-    /// Other words that people use for it.
+    /// Other words that people use for the format.
     pub(crate) aliases: &'static [&'static str],
     /// How much a body looks like one of this format.
     pub(crate) likeness: fn(&Index) -> Likeness,
@@ -134,7 +116,6 @@ pub(crate) struct Rules {
 /// What most formats say. Nothing of it is named, paired, deleted or put in: a format that is sent says how that is done.
 const USUAL: Spec = Spec {
     api: None,
-    name: "",
     aliases: &[],
     likeness: |_| Likeness::None,
     reads: |root| root == JsonKind::Object,
@@ -187,9 +168,17 @@ impl Spec {
 }
 
 impl Format {
-    /// The word for it in rule files, CEL and the plugin contract.
-    pub fn name(self) -> &'static str {
-        self.spec().name
+    /// What the format's file says.
+    pub(crate) fn spec(self) -> &'static Spec {
+        match self {
+            Format::OpenaiChat => &chat::FORMAT,
+            Format::OpenaiResponses => &responses::FORMAT,
+            Format::AnthropicMessages => &messages::FORMAT,
+            Format::Raw => &raw::FORMAT,
+            Format::VscodeChat => &vscode_chat::FORMAT,
+            Format::Gemini => &gemini::FORMAT,
+            Format::Generic => &generic::FORMAT,
+        }
     }
 
     /// Returns the API that takes requests of the format; `None` where nobody is sent them, or anybody.
@@ -197,14 +186,14 @@ impl Format {
         self.spec().api
     }
 
-    /// Other words for it, which [`Format::from_name`] takes as well.
+    /// Other words for it, which [`Format::from_word`] takes as well.
     pub fn aliases(self) -> &'static [&'static str] {
         self.spec().aliases
     }
 
-    /// The format that a word means.
-    pub fn from_name(name: &str) -> Option<Format> {
-        let means = |format: &Format| format.name() == name || format.aliases().contains(&name);
+    /// The format that a word means: its name or an alias.
+    pub fn from_word(word: &str) -> Option<Format> {
+        let means = |format: &Format| format.name() == word || format.aliases().contains(&word);
         Format::ALL.iter().copied().find(means)
     }
 
@@ -222,25 +211,6 @@ impl Format {
         let mut projector = Projector::new(body, spec.content_key);
         (spec.project)(&mut projector);
         projector.finish()
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for Format {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Format {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Format::from_name(&name).ok_or_else(|| serde::de::Error::custom("no such format"))
     }
 }
 
@@ -278,7 +248,8 @@ mod tests {
             assert!(!all[..at].contains(word), "{word} means two formats");
         }
         for format in Format::ALL {
-            assert!(words(format).iter().all(|word| Format::from_name(word) == Some(*format)));
+            assert!(words(format).iter().all(|word| Format::from_word(word) == Some(*format)));
+            assert!(format.api().is_none_or(|api| api.name() == format.name()), "{format} has two names");
         }
     }
 

@@ -10,7 +10,6 @@ use crate::section::SectionId;
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "raw",
     aliases: &["prompt-tsx"],
     // Roles, or for content alone types, are numbers.
     likeness: |body| {
@@ -78,7 +77,7 @@ fn option(projector: &mut Projector<'_>, member: NodeId) {
     if body.has_key(member, "messages") && body.kind(member) == JsonKind::Array {
         return projector.exchanges(member, message);
     }
-    projector.option(member, &body.key_text(body.node(member)));
+    projector.option(member, &body.key_of(member));
 }
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {

@@ -45,7 +45,6 @@ fn is_of_embeddings(body: &Index) -> bool {
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Responses),
-    name: Api::Responses.name(),
     aliases: &["responses"],
     likeness: |body| {
         let root = body.root();

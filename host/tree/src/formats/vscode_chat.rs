@@ -11,7 +11,6 @@ use crate::section::{NodeType, Section, SectionId};
 
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
-    name: "vscode-chat",
     aliases: &["vscode"],
     likeness: |body| match shape::array(body, body.root(), "requests") {
         Some(_) => Likeness::Plausible,
@@ -85,7 +84,7 @@ fn request(projector: &mut Projector<'_>, node: NodeId, index: usize) {
     let index = Some(index);
     names(projector, node);
     for member in body.children(node) {
-        match &*body.key_text(body.node(member)) {
+        match &*body.key_of(member) {
             "message" => {
                 projector.message(member, SectionKind::User, Role::User, index);
                 question(projector, member);

@@ -6,7 +6,6 @@
 mod access;
 mod calls;
 pub(crate) mod classify;
-mod exchange;
 mod options;
 mod schema;
 mod tools;
@@ -20,12 +19,11 @@ pub(crate) use tools::TOOL_CALL;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::exchange::ExchangeGroups;
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::media::FileKind;
 use crate::node::{JsonKind, NodeId};
-use crate::section::{MessageIndex, NodeType, Section, SectionId};
+use crate::section::{NodeType, Section, SectionId};
 
 /// What the format says about every node.
 #[derive(Clone)]
@@ -33,8 +31,8 @@ pub(crate) struct Projection {
     pub(crate) sections: Vec<Section>,
     /// The messages among the sections, in the order in which they stand in the body.
     pub(crate) messages: Vec<SectionId>,
-    /// The messages of each exchange.
-    pub(crate) exchanges: ExchangeGroups,
+    /// The messages with the numbers of their exchanges, sorted by these and then in body order.
+    pub(crate) exchanges: Vec<(u32, NodeId)>,
     marks: Vec<NodeMark>,
     /// Files at places for media that nobody can look into, and what they are.
     pub(crate) unread: Vec<(NodeId, &'static str)>,
@@ -90,7 +88,7 @@ impl<'i> Projector<'i> {
         let projection = Projection {
             sections: Vec::with_capacity((body.node_count() / 4).min(SECTIONS)),
             messages: Vec::new(),
-            exchanges: ExchangeGroups::default(),
+            exchanges: Vec::new(),
             marks,
             unread: Vec::new(),
         };
@@ -107,7 +105,8 @@ impl<'i> Projector<'i> {
         messages.sort_by_key(|message| sections[message.index()].node);
         let numbered = messages.iter().map(|message| &sections[message.index()]);
         let numbered = numbered.filter_map(|message| Some((message.exchange?, message.node)));
-        projection.exchanges = ExchangeGroups::new(numbered);
+        projection.exchanges = numbered.collect();
+        projection.exchanges.sort_by_key(|(number, _)| *number);
         projection.messages = messages;
         projection
     }
@@ -139,7 +138,7 @@ impl<'i> Projector<'i> {
     ) {
         let body = self.body;
         for member in body.children(object) {
-            let key = body.key_text(body.node(member));
+            let key = body.key_of(member);
             let row = table.0(&key);
             if let Some(row) = row {
                 self.member(member, &key, row);
@@ -176,7 +175,7 @@ impl<'i> Projector<'i> {
         let file = is_text.then(|| access::file(&self.body.content_text(node))).flatten();
         self.projection.unread.extend(file.and_then(FileKind::unread).map(|name| (node, name)));
         match file {
-            Some(FileKind::Media | FileKind::Packed(_)) => Access::Opaque,
+            Some(FileKind::Media | FileKind::Packed(..)) => Access::Opaque,
             None | Some(FileKind::Text | FileKind::Unknown) => Access::Open,
         }
     }
@@ -210,7 +209,7 @@ impl<'i> Projector<'i> {
             kind,
             node_type: NodeType::Message,
             role,
-            message: index.map(MessageIndex::from_index),
+            message: index,
             deletable: role != Role::System && self.body.is_element(node),
             ..option_section(node, None)
         })

@@ -190,7 +190,7 @@ fn each_variable_of_a_question_is_a_section_of_context_and_its_texts_change_alon
         let section = draft.document().section(id);
         assert_eq!((section.kind, section.content_index), (SectionKind::Context, Some(index)), "{variable}");
         let around = draft.document().section(section.parent.unwrap());
-        assert_eq!((around.kind, around.message.unwrap().index()), (SectionKind::Context, 0));
+        assert_eq!((around.kind, around.message), (SectionKind::Context, Some(0)));
         assert_eq!(draft.section_label(id), format!("Context #{}", index + 1));
         set_alone(&mut draft, &format!("{pointer}/{text}"));
     }

@@ -39,11 +39,7 @@ fn each_message_is_a_section_with_its_parts_and_calls_below() {
         .filter(|&id| document.section(id).node_type != NodeType::RequestOption)
         .map(|id| {
             let section = document.section(id);
-            let places = [
-                section.message.map(leafgate_tree::MessageIndex::index),
-                section.content_index,
-                section.tool_call_index,
-            ];
+            let places = [section.message, section.content_index, section.tool_call_index];
             (
                 document.section_key(id),
                 document.section_label(id),
@@ -103,7 +99,7 @@ fn what_stands_beside_the_messages_is_a_system_section_of_its_own() {
         assert_eq!((system.kind, system.role, system.message), (SectionKind::System, Role::System, None));
         assert_eq!(draft.document().display_path(system.node), path);
         let user = draft.document().section(keyed(&draft, "user-0"));
-        assert_eq!(user.message.map(leafgate_tree::MessageIndex::index), Some(0), "it moves no message");
+        assert_eq!(user.message, Some(0), "it moves no message");
     }
 }
 

@@ -95,7 +95,10 @@ fn a_good_guest_answers_as_a_module_and_as_a_component() {
     for bytes in [guest.module(), guest.component()] {
         let plugin = load_bytes(&*LOADERS, &bytes, "{}").unwrap();
         assert_eq!(plugin.description().name, "tested");
-        assert_eq!(plugin.description().labels.iter().map(AsRef::as_ref).collect::<Vec<&str>>(), ["NAME"]);
+        assert_eq!(
+            plugin.description().labels.iter().map(|label| label.as_str()).collect::<Vec<_>>(),
+            ["NAME"]
+        );
         let findings = plugin.detect(&[text("first"), text("aé!")], &Spent::default()).unwrap().into_vec();
         assert_eq!((findings[0].leaf, findings[0].at.clone()), (1, 1..3));
     }

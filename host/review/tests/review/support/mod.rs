@@ -14,8 +14,8 @@ use leafgate_admin::{
 };
 use leafgate_review::{AdminApi, ApiCall};
 use leafgate_tree::{
-    Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, MessageIndex, NodeId, NodeType,
-    Redaction, ReleaseTerms, Role, Section, SectionId, SectionKind,
+    Author, Document, Draft, EditKind, Format, Leaf, Limits, MarkedSpan, NodeId, NodeType, Redaction,
+    ReleaseTerms, Role, Section, SectionId, SectionKind,
 };
 use serde::Serialize;
 
@@ -538,7 +538,7 @@ impl FakeTurn {
             pinned: self.pins.contains(&document.section_key(id)),
             pinned_by: self.pins.contains(&document.section_key(id)).then(|| "person".to_owned()),
             pointer: document.pointer(section.node),
-            source_message_index: section.message.map(MessageIndex::index),
+            source_message_index: section.message,
             content_index: section.content_index,
             content_kind: section.content_kind,
             tool_call_index: section.tool_call_index,
