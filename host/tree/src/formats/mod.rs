@@ -16,6 +16,7 @@ mod shape;
 mod vscode_chat;
 
 use leafgate_api::Api;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::index::Index;
 use crate::kinds::{ContentKind, Role};
@@ -211,6 +212,20 @@ impl Format {
         let mut projector = Projector::new(body, spec.content_key);
         (spec.project)(&mut projector);
         projector.finish()
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // Words of a file are not quoted.
+        let word = String::deserialize(deserializer)?;
+        Format::from_word(&word).ok_or_else(|| serde::de::Error::custom("no such format"))
     }
 }
 
