@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use crate::file::Layer;
-use crate::keys::{KEYS, ORDERED, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
+use crate::keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
@@ -88,9 +88,9 @@ impl Settings {
 
     /// Adds what is built in, but for limits.
     pub fn add_defaults(&mut self) {
-        for key in KEYS {
-            let value = key.default.and_then(|default| key.kind.parse(default).ok());
-            value.into_iter().for_each(|value| self.default_to(key.name, value));
+        for key in *KEYS {
+            let value = key.default.as_ref().and_then(|default| key.kind().parse(default).ok());
+            value.into_iter().for_each(|value| self.default_to(&key.name, value));
         }
     }
 
@@ -106,10 +106,8 @@ impl Settings {
 
     /// Returns a text, a path, a policy or a word.
     pub fn text(&self, key: &str) -> Option<&str> {
-        match self.get(key)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        let Value::Text(text) = self.get(key)? else { return None };
+        Some(text)
     }
 
     /// Returns several texts or paths; none where they are not set.
@@ -122,49 +120,39 @@ impl Settings {
 
     /// Returns a switch.
     pub fn switch(&self, key: &str) -> Option<bool> {
-        match self.get(key)? {
-            Value::Switch(on) => Some(*on),
-            _ => None,
-        }
+        let Value::Switch(on) = self.get(key)? else { return None };
+        Some(*on)
     }
 
     /// Returns a size or a count.
     pub fn number(&self, key: &str) -> Option<usize> {
-        match self.get(key)? {
-            Value::Number(number) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
-            _ => None,
-        }
+        let Value::Number(number) = self.get(key)? else { return None };
+        Some(usize::try_from(*number).unwrap_or(usize::MAX))
     }
 
     /// Returns a time.
     pub fn time(&self, key: &str) -> Option<Duration> {
-        match self.get(key)? {
-            Value::Time(time) => Some(*time),
-            _ => None,
-        }
+        let Value::Time(time) = self.get(key)? else { return None };
+        Some(*time)
     }
 
     /// Returns what is wrong with settings beside each other: one that is above another which must hold it.
     /// Says of both where they come from, and what to do.
     pub fn disorder(&self) -> Vec<String> {
-        let number = |key: &str| match self.get(key)? {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        };
         let said = |key: &str| {
-            let kind = KEYS.iter().find(|known| known.name == key).map(|known| known.kind);
+            let kind = KEYS.iter().find(|known| known.name == key).map(SettingKey::kind);
             let value = self.get(key).zip(kind).map(|(value, kind)| kind.show(value));
             format!("`{key} = {}` ({})", value.unwrap_or_default(), self.source(key))
         };
-        let wrong = ORDERED
-            .iter()
-            .filter(|(one, all)| number(one).zip(number(all)).is_some_and(|(one, all)| one > all));
-        wrong
-            .map(|(one, all)| {
-                let (said_one, said_all) = (said(one), said(all));
-                format!("{said_one} does not fit into {said_all}: lower `{one}`, or raise `{all}`")
-            })
-            .collect()
+        let pairs = KEYS.iter().flat_map(|key| key.within.iter().map(|all| (&*key.name, &**all)));
+        let is_above = |(one, all): &(&str, &str)| {
+            self.number(one).zip(self.number(all)).is_some_and(|(one, all)| one > all)
+        };
+        let told = |(one, all): (&str, &str)| {
+            let (said_one, said_all) = (said(one), said(all));
+            format!("{said_one} does not fit into {said_all}: lower `{one}`, or raise `{all}`")
+        };
+        pairs.filter(is_above).map(told).collect()
     }
 
     /// Returns the named upstreams, by name.
@@ -216,11 +204,11 @@ impl Settings {
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         let show = |key: &str, known: &SettingKey| Shown {
             key: key.to_owned(),
-            value: self.get(key).map(|value| known.kind.show(value)),
-            is_free: matches!(known.kind, Kind::Url | Kind::Texts),
+            value: self.get(key).map(|value| known.kind().show(value)),
+            is_free: matches!(known.kind(), Kind::Url | Kind::Texts),
             source: self.source(key),
         };
-        let top = KEYS.iter().map(move |key| show(key.name, key));
+        let top = KEYS.iter().map(move |key| show(&key.name, key));
         let named = self.values.keys().filter_map(move |key| {
             let (_, last) = of_upstream(key)?;
             Some(show(key, UPSTREAM_KEYS.iter().find(|known| known.name == last)?))
