@@ -20,6 +20,7 @@ use crate::outline::Outline;
 
 /// One input.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum ModelInput {
     /// A call of the person. One about a turn that names none is about the open one.
     Act(ApiCall),
