@@ -13,19 +13,21 @@ leafgate_words::words! {
     pub enum TurnMode {
         /// It is sent.
         #[default]
-        Off = "off" / "Send normally",
+        Off = "off" / "Send normally" / "only rules pause",
         /// The next one waits, then the mode before this one is in force again.
-        InterceptOnce = "interceptOnce" / "Pause next turn",
+        InterceptOnce = "interceptOnce" / "Pause next turn" / "then back to the mode before",
         /// Each one waits.
-        InterceptAlways = "interceptAlways" / "Pause & review every turn",
+        InterceptAlways = "interceptAlways" / "Pause & review every turn" / "until another mode is chosen",
         /// Edits that a person saved are applied to it. It waits only where there is something to
         /// capture.
-        AutoOverride = "autoOverride" / "Auto-apply saved edits",
+        AutoOverride = "autoOverride" / "Auto-apply saved edits" / "edits that you saved are applied",
     }
     /// The word for it in JSON, on the command line and in logs.
     pub fn name = 0;
     /// What people read.
     pub fn label = 1;
+    /// What people read of it beside the others.
+    pub fn about = 2;
 }
 
 /// What `autoOverride` does with the next turn.

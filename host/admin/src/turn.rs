@@ -12,20 +12,22 @@ leafgate_words::words! {
     #[serde(rename_all = "camelCase")]
     pub enum State {
         /// Waits for a person.
-        Waiting = "waiting",
+        Waiting = "waiting" / "waits",
         /// Waits behind another turn of its session.
-        Queued = "queued",
+        Queued = "queued" / "waits behind another turn",
         /// Waits, and its client is disconnected. The same request may still come again.
-        Disconnected = "disconnected",
+        Disconnected = "disconnected" / "its client is gone",
         /// Was resumed.
-        Resumed = "resumed",
+        Resumed = "resumed" / "sent",
         /// Was cancelled.
-        Cancelled = "cancelled",
+        Cancelled = "cancelled" / "cancelled, nothing was sent",
         /// Its deadline passed.
-        TimedOut = "timed out",
+        TimedOut = "timed out" / "its time was up",
     }
     /// Its words in logs.
     pub fn name = 0;
+    /// What people read: how it ended, or that it has not.
+    pub fn label = 1;
 }
 
 impl State {
@@ -317,6 +319,11 @@ pub struct SectionView {
     pub original_content: Option<ShownText>,
     /// Its leaves that belong to no section inside it.
     pub leaves: Vec<LeafView>,
+}
+
+impl SectionView {
+    /// What the keys of messages begin with that were put in.
+    pub const INSERTED: &'static str = "inserted-";
 }
 
 /// A call of a tool.

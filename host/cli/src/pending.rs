@@ -12,7 +12,7 @@ use leafgate_admin::{
     TurnView,
 };
 use leafgate_review::rows::{self, Row, RowStyle};
-use leafgate_review::{Outline, ended, leaf_authors};
+use leafgate_review::{Outline, leaf_authors};
 
 use crate::admin::AdminClient;
 use crate::options::{EditChange, GateArgs, PendingCommand, ResumeArgs};
@@ -89,7 +89,7 @@ fn resume(gate: &AdminClient, args: &ResumeArgs, printer: &mut Printer) -> anyho
 }
 
 fn over(summary: &TurnSummary, printer: &mut Printer) -> io::Result<()> {
-    printer.line(&format!("turn {}: {}", summary.id, ended(summary.state)))
+    printer.line(&format!("turn {}: {}", summary.id, summary.state.label()))
 }
 
 /// Returns the edit of the call. clap ensures that it is exactly one.

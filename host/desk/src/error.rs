@@ -3,7 +3,7 @@
 
 use leafgate_admin::State;
 use leafgate_policy::Hold;
-use leafgate_tree::{EditError, Invalid};
+use leafgate_tree::{EditError, Invalid, ResolveError};
 
 use crate::digest::Digest;
 use crate::identity::TurnId;
@@ -93,8 +93,11 @@ pub enum DeskError {
     /// The leaf or section does not accept the change.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// The leaf or section is not one of this request.
-    #[error("the request has no such leaf or section: name one that it shows")]
+    /// The pointer names no leaf of this request.
+    #[error(transparent)]
+    Place(#[from] ResolveError),
+    /// The section is not one of this request.
+    #[error("the request has no such section: name one by the id that the turn shows")]
     NoSuchPlace,
     /// There is no such conversation, or not any more.
     #[error("there is no such session: list them")]

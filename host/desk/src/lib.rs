@@ -44,7 +44,7 @@
 //!   is refused.
 //!
 //! What it must not do: I/O, read a clock, wait, know HTTP, load policies. It takes the types of a
-//! verdict from the policy and the modes from the admin API, and asks for a review through
+//! verdict from the policy, the modes and edits from the admin API, and asks for a review through
 //! [`Reviewer`].
 
 mod beside;
@@ -86,7 +86,7 @@ pub use monitor::agent_request;
 pub use question::Question;
 pub use reason::{CancelReason, Dismissal, Room};
 pub use reviewer::Reviewer;
-pub use revision::{Change, Revised, Revision};
+pub use revision::{Revised, Revision};
 pub use sessions::Request;
 pub use tick::Tick;
 pub use turn::{Arrival, Paused, Turn};

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::{EditCommand, SectionView};
 use leafgate_policy::Verdict;
-use leafgate_tree::{Author, Draft, NodeId, Role, SectionId, Version};
+use leafgate_tree::{Author, Draft, Role, SectionId, Version};
 
 use crate::digest::{Destination, Rendering};
 use crate::error::DeskError;
@@ -17,48 +18,6 @@ use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
 use crate::summary::TurnExtract;
 use crate::turn::memory;
-
-/// A change that a person makes to a request. `Debug` shows no text.
-#[derive(Clone, derive_more::Debug)]
-pub enum Change {
-    /// Gives a leaf another text. For a number, boolean or null the text is its JSON spelling. A
-    /// section that was deleted is put back first, as an edit of its own.
-    Set {
-        /// The leaf, or a string that spells a document.
-        node: NodeId,
-        /// Its new text, not yet redacted.
-        #[debug("{} bytes", text.len())]
-        text: String,
-    },
-    /// Leaves a section out, with what must go with it.
-    Delete(SectionId),
-    /// Puts a deleted section back.
-    Restore(SectionId),
-    /// Inserts a message of the user directly before another one.
-    Insert {
-        /// The message behind it.
-        before: SectionId,
-        /// Its text, not yet redacted.
-        #[debug("{} bytes", text.len())]
-        text: String,
-    },
-    /// Gives a message that a person put in another text.
-    Rewrite {
-        /// Its place among those that were put in.
-        place: usize,
-        /// Its new text, not yet redacted.
-        #[debug("{} bytes", text.len())]
-        text: String,
-    },
-    /// Takes a redaction back, by its number: the received value leaves, with this request alone.
-    Release(usize),
-    /// Takes the last edit back, of any author. Redactions stay.
-    Undo,
-    /// Makes the last undone edit again.
-    Redo,
-    /// Takes all edits back, in one step. Redactions stay.
-    Reset,
-}
 
 /// A turn that is handed out to be changed.
 #[must_use = "nothing changes until it is made and accepted"]
@@ -96,22 +55,21 @@ impl<G: Reviewer> Revision<G> {
     ///
     /// # Errors
     /// Where the request does not accept the change, or redaction does not let it in.
-    pub fn make(self, change: Change) -> Result<Revised, DeskError> {
+    pub fn make(self, change: &EditCommand) -> Result<Revised, DeskError> {
         let Revision { turn, base, draft, to, reviewer } = self;
         let mut draft = Draft::clone(&draft);
-        let adds_text = matches!(change, Change::Set { .. } | Change::Insert { .. } | Change::Rewrite { .. });
+        let adds_text = matches!(change, EditCommand::Set { .. } | EditCommand::Insert { .. });
         let refused = match change {
-            Change::Release(_) => DeskError::NotReleasable,
-            Change::Set { .. }
-            | Change::Delete(_)
-            | Change::Restore(_)
-            | Change::Insert { .. }
-            | Change::Rewrite { .. }
-            | Change::Undo
-            | Change::Redo
-            | Change::Reset => DeskError::Unredactable,
+            EditCommand::Release { .. } => DeskError::NotReleasable,
+            EditCommand::Set { .. }
+            | EditCommand::Delete { .. }
+            | EditCommand::Restore { .. }
+            | EditCommand::Insert { .. }
+            | EditCommand::Undo
+            | EditCommand::Redo
+            | EditCommand::Reset => DeskError::Unredactable,
         };
-        let Some(version) = change.apply(&mut draft)? else {
+        let Some(version) = made(change, &mut draft)? else {
             return Ok(Revised { turn, base, outcome: None });
         };
         let verdict = reviewer.review(&mut draft).map_err(|hold| refused(Box::new(hold)))?;
@@ -123,38 +81,39 @@ impl<G: Reviewer> Revision<G> {
     }
 }
 
-impl Change {
-    fn apply(self, draft: &mut Draft) -> Result<Option<Version>, DeskError> {
-        match self {
-            Change::Set { node, text } => {
-                exists(node.index(), draft.document().node_count())?;
-                let restored = match draft.deleted_around(node) {
-                    Some(section) => Some(draft.restore(section, &Author::Person)?),
-                    None => None,
-                };
-                Ok(draft.set(node, &text, &Author::Person)?.or(restored))
-            }
-            Change::Delete(section) => {
-                exists(section.index(), draft.document().sections().len())?;
-                Ok(Some(draft.delete(section, &Author::Person)?))
-            }
-            Change::Restore(section) => {
-                exists(section.index(), draft.document().sections().len())?;
-                Ok(Some(draft.restore(section, &Author::Person)?))
-            }
-            Change::Insert { before, text } => {
-                exists(before.index(), draft.document().sections().len())?;
-                Ok(Some(draft.insert(before, Role::User, &text, &Author::Person)?))
-            }
-            Change::Rewrite { place, text } => Ok(Some(draft.rewrite_inserted(place, &text)?)),
-            Change::Release(number) => Ok(Some(draft.release(number)?)),
-            Change::Undo => draft.undo().ok_or(DeskError::Nothing("undo")).map(Some),
-            Change::Redo => draft.redo().ok_or(DeskError::Nothing("redo")).map(Some),
-            Change::Reset => draft.reset().ok_or(DeskError::Nothing("reset")).map(Some),
+/// Makes a change on a draft. `None`: the text is unchanged.
+fn made(change: &EditCommand, draft: &mut Draft) -> Result<Option<Version>, DeskError> {
+    let person = &Author::Person;
+    Ok(Some(match change {
+        EditCommand::Set { pointer, text } => return set(pointer, text.expose(), draft),
+        EditCommand::Delete { section } => draft.delete(named(section, draft)?, person)?,
+        EditCommand::Restore { section } => draft.restore(named(section, draft)?, person)?,
+        EditCommand::Insert { before, text } => {
+            draft.insert(named(before, draft)?, Role::User, text.expose(), person)?
         }
-    }
+        EditCommand::Release { redaction } => draft.release(*redaction)?,
+        EditCommand::Undo => draft.undo().ok_or(DeskError::Nothing("undo"))?,
+        EditCommand::Redo => draft.redo().ok_or(DeskError::Nothing("redo"))?,
+        EditCommand::Reset => draft.reset().ok_or(DeskError::Nothing("reset"))?,
+    }))
 }
 
-fn exists(place: usize, count: usize) -> Result<(), DeskError> {
-    if place < count { Ok(()) } else { Err(DeskError::NoSuchPlace) }
+/// Gives a leaf another text, or a message that a person put in. A section that was deleted is put back
+/// first, as an edit of its own.
+fn set(pointer: &str, text: &str, draft: &mut Draft) -> Result<Option<Version>, DeskError> {
+    let place = pointer.strip_prefix(SectionView::INSERTED);
+    if let Some(place) = place.and_then(|place| place.parse().ok()) {
+        return Ok(Some(draft.rewrite_inserted(place, text)?));
+    }
+    let node = draft.resolve(pointer)?;
+    let restored = match draft.deleted_around(node) {
+        Some(section) => Some(draft.restore(section, &Author::Person)?),
+        None => None,
+    };
+    Ok(draft.set(node, text, &Author::Person)?.or(restored))
+}
+
+fn named(key: &str, draft: &Draft) -> Result<SectionId, DeskError> {
+    let mut ids = (0..draft.document().sections().len()).map(SectionId::from_index);
+    ids.find(|&id| draft.section_key(id) == key).ok_or(DeskError::NoSuchPlace)
 }

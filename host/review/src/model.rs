@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use leafgate_admin::{
     AdminCall, ApiError, CapturedEdits, Diff, EditableRequest, ErrorCode, Event, Excepted, HoldView,
-    ModeView, Payload, Pending, Resumed, SavedList, SessionList, State, Subagents, TurnMode, TurnSummary,
-    TurnView, read_answer,
+    ModeView, Payload, Pending, Resumed, SavedList, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
+    read_answer,
 };
 
 use crate::api::{ApiAnswer, ApiCall};
@@ -20,6 +20,7 @@ use crate::outline::Outline;
 
 /// One input.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum ModelInput {
     /// A call of the person. One about a turn that names none is about the open one.
     Act(ApiCall),
@@ -238,7 +239,7 @@ impl Model {
 
     fn over(&mut self, summary: TurnSummary) {
         self.turns.retain(|turn| turn.id != summary.id);
-        self.notify(Level::Done, format!("{}: {}.", summary.label, ended(summary.state)));
+        self.notify(Level::Done, format!("{}: {}.", summary.label, summary.state.label()));
         if self.turn().is_some_and(|turn| turn.summary.id == summary.id) {
             self.close();
         }
@@ -420,17 +421,5 @@ pub(crate) fn sentence(error: &ApiError) -> String {
     match &error.hint {
         Some(hint) => format!("{}: {hint}", error.message.trim_end_matches('.')),
         None => error.message.clone(),
-    }
-}
-
-/// Returns how a turn ended, or that it has not.
-pub fn ended(state: State) -> &'static str {
-    match state {
-        State::Waiting => "waits",
-        State::Queued => "waits behind another turn",
-        State::Disconnected => "its client is gone",
-        State::Resumed => "sent",
-        State::Cancelled => "cancelled, nothing was sent",
-        State::TimedOut => "its time was up",
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{ASKS_ALWAYS, Bench, Words, answers, chat, destination, draft, forwards, hold};
+use leafgate_admin::EditCommand;
 use leafgate_desk::{
-    Admission, CancelReason, Change, ConnectionId, DeskError, Destination, Dismissal, Effects, Paused,
-    Repeats, State, TurnClass, TurnId,
+    Admission, CancelReason, ConnectionId, DeskError, Destination, Dismissal, Effects, Paused, Repeats,
+    State, TurnClass, TurnId,
 };
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
@@ -162,7 +163,7 @@ fn what_a_person_changed_does_not_leave_by_the_side() {
     let (turn, _) = bench.waiting(WORDS);
     bench.beside(turn, title_of(WORDS));
     bench.write(turn, "/messages/2/content", "hello").unwrap();
-    bench.change(turn, Change::Undo).unwrap();
+    bench.change(turn, EditCommand::Undo).unwrap();
     assert_eq!(forwards(&bench.resume(turn).unwrap()).len(), 2, "nothing was changed in the end");
 }
 

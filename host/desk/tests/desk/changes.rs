@@ -1,9 +1,9 @@
 //! A person's changes of a turn: redacted before they count, judged again, undone exactly, sent
 //! only as seen.
 
-use crate::common::{Bench, SECRET, TOKEN, answers, forwards, hold, leaf, message};
-use leafgate_admin::HoldState;
-use leafgate_desk::{Change, DeskError, DeskLimits, Effect, State, TurnId};
+use crate::common::{Bench, SECRET, TOKEN, answers, forwards, hold, leaf, message_key, set};
+use leafgate_admin::{EditCommand, HoldState, ShownText};
+use leafgate_desk::{DeskError, DeskLimits, Effect, State, TurnId};
 use leafgate_tree::{Author, EditError, Redaction, ReleaseTerms, SectionId};
 
 const SAID: &str = "/messages/2/content";
@@ -40,10 +40,10 @@ fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
     let (before, digest) = (bench.body(TURN), bench.digest(TURN));
     bench.write(TURN, SAID, "leave prod").unwrap();
     let (edited, edited_digest) = (bench.body(TURN), bench.digest(TURN));
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!((bench.body(TURN), bench.digest(TURN)), (before, digest));
     assert_eq!(bench.state(TURN), State::Waiting);
-    bench.change(TURN, Change::Redo).unwrap();
+    bench.change(TURN, EditCommand::Redo).unwrap();
     assert_eq!((bench.body(TURN), bench.digest(TURN)), (edited, edited_digest));
 }
 
@@ -51,13 +51,14 @@ fn invariant_11_undo_gives_back_the_very_bytes_and_redo_the_edit() {
 fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let place = message(&bench.desk.turn(TURN).unwrap().draft, 1);
-    bench.change(TURN, Change::Insert { before: place, text: format!("Mind {SECRET}") }).unwrap();
+    let before_it = message_key(&bench.desk.turn(TURN).unwrap().draft, 1);
+    let text = ShownText::new(format!("Mind {SECRET}"));
+    bench.change(TURN, EditCommand::Insert { before: before_it, text }).unwrap();
     let shown = bench.body(TURN);
     assert!(shown.contains(&format!("Mind {TOKEN}")) && !shown.contains(SECRET), "{shown}");
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(bench.body(TURN), before);
-    bench.change(TURN, Change::Redo).unwrap();
+    bench.change(TURN, EditCommand::Redo).unwrap();
     assert_eq!(bench.body(TURN), shown, "redo brings the redacted text back");
     assert_eq!(forwards(&bench.resume(TURN).unwrap())[0].2, shown);
 }
@@ -67,15 +68,15 @@ fn what_a_person_puts_in_is_redacted_before_it_is_shown() {
 fn delete_restore_and_reset() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let section = message(&bench.desk.turn(TURN).unwrap().draft, 1);
-    bench.change(TURN, Change::Delete(section)).unwrap();
+    let section = message_key(&bench.desk.turn(TURN).unwrap().draft, 1);
+    bench.change(TURN, EditCommand::Delete { section: section.clone() }).unwrap();
     let deleted = bench.body(TURN);
     assert!(!deleted.contains(r#""Hi""#));
-    bench.change(TURN, Change::Restore(section)).unwrap();
+    bench.change(TURN, EditCommand::Restore { section }).unwrap();
     assert_eq!(bench.body(TURN), before);
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(bench.body(TURN), deleted);
-    bench.change(TURN, Change::Reset).unwrap();
+    bench.change(TURN, EditCommand::Reset).unwrap();
     assert_eq!(bench.body(TURN), before);
 }
 
@@ -84,14 +85,14 @@ fn delete_restore_and_reset() {
 fn an_edit_of_a_deleted_section_puts_it_back() {
     let mut bench = bench();
     let before = bench.body(TURN);
-    let section = message(&bench.desk.turn(TURN).unwrap().draft, 2);
-    bench.change(TURN, Change::Delete(section)).unwrap();
+    let section = message_key(&bench.desk.turn(TURN).unwrap().draft, 2);
+    bench.change(TURN, EditCommand::Delete { section }).unwrap();
     let deleted = bench.body(TURN);
     bench.write(TURN, SAID, &format!("leave prod, {SECRET}")).unwrap();
     assert_eq!(bench.body(TURN), before.replace("drop prod", &format!("leave prod, {TOKEN}")));
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(bench.body(TURN), before, "the edit is undone first");
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(bench.body(TURN), deleted);
     // The same text puts it back too: that is what the person wants to leave.
     bench.write(TURN, SAID, "drop prod").unwrap();
@@ -120,21 +121,21 @@ fn a_release_is_an_edit_of_the_turn_and_what_a_rule_keeps_is_refused() {
     let (admission, _) = bench.desk.pause(paused, bench.now);
     assert!(matches!(admission, leafgate_desk::Admission::Waiting(TURN)), "{admission:?}");
     let (before, digest) = (bench.body(TURN), bench.digest(TURN));
-    let refused = bench.change(TURN, Change::Release(1)).unwrap_err();
+    let refused = bench.change(TURN, EditCommand::Release { redaction: 1 }).unwrap_err();
     assert_eq!(refused, DeskError::Edit(EditError::NotReleasable { by: Author::rule("words") }));
     assert_eq!(bench.digest(TURN), digest);
-    bench.change(TURN, Change::Release(0)).unwrap();
+    bench.change(TURN, EditCommand::Release { redaction: 0 }).unwrap();
     let released = bench.body(TURN);
     assert!(released.contains(&format!("prod of xyzzy and {TOKEN}")), "{released}");
     let summary = bench.desk.turn(TURN).unwrap().summary(bench.now);
     assert_eq!((summary.edits, summary.redactions), (1, 1));
     // The second of two reviewers is told, whichever of the two things he wants.
-    let second = bench.change(TURN, Change::Release(0)).unwrap_err();
+    let second = bench.change(TURN, EditCommand::Release { redaction: 0 }).unwrap_err();
     assert_eq!(second, DeskError::Edit(EditError::NotRedacted));
     assert!(matches!(bench.desk.resume(TURN, &digest, bench.now), Err(DeskError::Stale { .. })));
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!((bench.body(TURN), bench.digest(TURN)), (before, digest));
-    bench.change(TURN, Change::Redo).unwrap();
+    bench.change(TURN, EditCommand::Redo).unwrap();
     assert_eq!(forwards(&bench.resume(TURN).unwrap())[0].2, released, "shown is sent");
 }
 
@@ -146,14 +147,14 @@ fn no_undo_and_no_redo_brings_a_redacted_value_back() {
         bench.write(TURN, SAID, &text).unwrap();
     }
     let changes = [
-        Change::Undo,
-        Change::Undo,
-        Change::Undo,
-        Change::Redo,
-        Change::Redo,
-        Change::Redo,
-        Change::Reset,
-        Change::Undo,
+        EditCommand::Undo,
+        EditCommand::Undo,
+        EditCommand::Undo,
+        EditCommand::Redo,
+        EditCommand::Redo,
+        EditCommand::Redo,
+        EditCommand::Reset,
+        EditCommand::Undo,
     ];
     for change in changes {
         bench.change(TURN, change.clone()).unwrap();
@@ -172,7 +173,7 @@ fn a_secret_where_nothing_can_be_redacted_is_not_let_in() {
     assert!(matches!(&refused, DeskError::Unredactable(hold) if &*hold.rule == "secrets"), "{refused}");
     assert!(!format!("{refused} {refused:?}").contains(SECRET));
     assert_eq!((bench.body(TURN), bench.desk.turn(TURN).unwrap().version), before);
-    assert_eq!(bench.change(TURN, Change::Undo).unwrap_err(), DeskError::Nothing("undo"));
+    assert_eq!(bench.change(TURN, EditCommand::Undo).unwrap_err(), DeskError::Nothing("undo"));
 }
 
 // S0-10, S0-62
@@ -187,7 +188,7 @@ fn a_resume_of_something_else_than_what_was_seen_is_stale() {
         DeskError::Stale { turn: TURN, shown: now }
     );
     assert!(bench.desk.turn(TURN).unwrap().is_edited());
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert!(bench.desk.resume(TURN, &seen, bench.now).is_ok(), "the very bytes that were seen");
 }
 
@@ -200,7 +201,7 @@ fn an_edit_that_a_rule_blocks_is_kept_and_cannot_leave() {
     assert_eq!(bench.desk.turn(TURN).unwrap().block(), Some(&hold("forbidden")));
     let shown = bench.desk.summary(TURN, bench.now).unwrap().holds;
     assert!(shown.last().is_some_and(|hold| hold.blocks && hold.rule == "forbidden"), "{shown:?}");
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
 }
 
@@ -221,14 +222,14 @@ fn an_edit_that_brings_another_pause_joins_it_to_the_list() {
 fn a_request_that_its_api_would_refuse_is_not_resumed_and_reset_mends_it() {
     let mut bench = bench();
     for place in 1..3 {
-        let section = message(&bench.desk.turn(TURN).unwrap().draft, place);
-        bench.change(TURN, Change::Delete(section)).unwrap();
+        let section = message_key(&bench.desk.turn(TURN).unwrap().draft, place);
+        bench.change(TURN, EditCommand::Delete { section }).unwrap();
     }
     let refused = bench.resume(TURN).unwrap_err();
     assert!(matches!(refused, DeskError::Invalid(_)));
     assert!(refused.to_string().contains("reset"), "{refused}");
     assert!(std::error::Error::source(&refused).is_none(), "its cause is said once");
-    bench.change(TURN, Change::Reset).unwrap();
+    bench.change(TURN, EditCommand::Reset).unwrap();
     assert_eq!(forwards(&bench.resume(TURN).unwrap()).len(), 1);
 }
 
@@ -238,8 +239,7 @@ fn of_two_changes_at_once_the_second_is_a_conflict() {
     let slow = bench.desk.revise(TURN, bench.now).unwrap();
     bench.write(TURN, SAID, "leave prod").unwrap();
     let body = bench.body(TURN);
-    let node = crate::common::leaf(&bench.desk.turn(TURN).unwrap().draft, SAID);
-    let slow = slow.make(Change::Set { node, text: "keep prod".to_owned() }).unwrap();
+    let slow = slow.make(&set(SAID, "keep prod")).unwrap();
     assert_eq!(bench.desk.accept(slow, bench.now).unwrap_err(), DeskError::Conflict { turn: TURN });
     assert_eq!(bench.body(TURN), body);
 }
@@ -251,7 +251,9 @@ fn a_change_that_changes_nothing_is_no_event() {
     let version = bench.desk.turn(TURN).unwrap().version;
     assert!(bench.write(TURN, SAID, "drop prod").unwrap().is_empty());
     assert_eq!(bench.desk.turn(TURN).unwrap().version, version);
-    for (change, word) in [(Change::Undo, "undo"), (Change::Redo, "redo"), (Change::Reset, "reset")] {
+    for (change, word) in
+        [(EditCommand::Undo, "undo"), (EditCommand::Redo, "redo"), (EditCommand::Reset, "reset")]
+    {
         assert_eq!(bench.change(TURN, change).unwrap_err(), DeskError::Nothing(word));
     }
 }
@@ -259,13 +261,14 @@ fn a_change_that_changes_nothing_is_no_event() {
 #[test]
 fn places_of_another_request_are_refused() {
     let mut bench = bench();
-    let node = leafgate_tree::NodeId::from_index(999);
-    let section = leafgate_tree::SectionId::from_index(999);
+    let section = "user-9".to_owned();
     for change in
-        [Change::Set { node, text: String::new() }, Change::Delete(section), Change::Restore(section)]
+        [EditCommand::Delete { section: section.clone() }, EditCommand::Restore { section: section.clone() }]
     {
         assert_eq!(bench.change(TURN, change).unwrap_err(), DeskError::NoSuchPlace);
     }
+    let none = bench.write(TURN, "/messages/9/content", "x").unwrap_err();
+    assert_eq!(none, DeskError::Place(leafgate_tree::ResolveError::NotFound));
     assert_eq!(bench.write(TURN, "/messages/2", "x").unwrap_err(), DeskError::Edit(EditError::NotALeaf));
 }
 
@@ -285,8 +288,7 @@ fn a_turn_keeps_its_generation() {
 #[test]
 fn what_a_change_says_stands_in_no_debug_output() {
     let mut bench = bench();
-    let node = crate::common::leaf(&bench.desk.turn(TURN).unwrap().draft, SAID);
-    let change = Change::Set { node, text: SECRET.to_owned() };
+    let change = set(SAID, SECRET);
     assert!(!format!("{change:?}").contains(SECRET));
     let effects = bench.resume(TURN).unwrap();
     assert!(!format!("{effects:?}").contains("drop prod"));
@@ -308,8 +310,8 @@ fn what_edits_add_counts_and_is_bounded_and_taking_back_never_is() {
     }
     assert_eq!(refused, Some(DeskError::NoRoom { turn: TURN, limit: MEMORY }));
     assert!(bench.desk.memory() <= MEMORY);
-    bench.change(TURN, Change::Undo).unwrap();
-    bench.change(TURN, Change::Reset).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
+    bench.change(TURN, EditCommand::Reset).unwrap();
     assert!(bench.desk.memory() <= MEMORY);
 }
 
@@ -376,7 +378,7 @@ fn a_pin_changes_what_people_see_first_and_nothing_that_leaves() {
     assert_eq!(bench.desk.turn(TURN).unwrap().pins, [second, first], "an edit keeps it");
     bench.desk.arrange(TURN, &[]).unwrap();
     assert!(bench.desk.turn(TURN).unwrap().pins.is_empty());
-    bench.change(TURN, Change::Undo).unwrap();
+    bench.change(TURN, EditCommand::Undo).unwrap();
     assert_eq!(bench.desk.turn(TURN).unwrap().digest(), digest);
     let none = bench.desk.arrange(TURN, &[SectionId::from_index(9_999)]);
     assert!(matches!(none, Err(DeskError::NoSuchPlace)));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::common::{Bench, Came, Fate, answers, chat, forwards, hold};
-use leafgate_admin::{AutoState, TurnMode};
+use leafgate_admin::{AutoState, EditCommand, TurnMode};
 use leafgate_desk::{
-    Admission, CancelReason, Change, ConnectionId, DeskError, DeskLimits, Dismissal, Effect, Effects, Paused,
+    Admission, CancelReason, ConnectionId, DeskError, DeskLimits, Dismissal, Effect, Effects, Paused,
     Question, Room, State, TurnClass, TurnId,
 };
 
@@ -481,7 +481,7 @@ fn a_second_reviewer_is_told_which_decision_stands() {
         let late = [
             bench.desk.resume(turn, &digest, bench.now).unwrap_err(),
             bench.desk.cancel(turn, CancelReason::User, bench.now).unwrap_err(),
-            bench.change(turn, Change::Undo).unwrap_err(),
+            bench.change(turn, EditCommand::Undo).unwrap_err(),
         ];
         for error in late {
             assert!(error.to_string().ends_with(words), "{error}");

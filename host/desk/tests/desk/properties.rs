@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{Bench, Came, Fate, SECRET, Words, chat, draft, hold_for, leaf, message};
-use leafgate_admin::TurnMode;
+use crate::common::{Bench, Came, Fate, SECRET, Words, chat, draft, hold_for, message_key, set};
+use leafgate_admin::{EditCommand, TurnMode};
 use leafgate_desk::{
-    CancelReason, Change, ConnectionId, DeskLimits, Digest, Dismissal, Effect, Effects, Revised, State, Tick,
-    Turn, TurnClass, TurnId, TurnRelease,
+    CancelReason, ConnectionId, DeskLimits, Digest, Dismissal, Effect, Effects, Revised, State, Tick, Turn,
+    TurnClass, TurnId, TurnRelease,
 };
 use leafgate_policy::OnTimeout;
 use proptest::prelude::*;
@@ -92,21 +92,20 @@ enum Edit {
 }
 
 impl Edit {
-    fn change(&self) -> Change {
-        let section = |place: &usize| message(&chat(""), *place);
+    fn change(&self) -> EditCommand {
+        let section = |place: &usize| message_key(&chat(""), *place);
         match self {
-            Edit::Set(place, text) => set(*place, *text),
-            Edit::Delete(place) => Change::Delete(section(place)),
-            Edit::Restore(place) => Change::Restore(section(place)),
-            Edit::Redo => Change::Redo,
-            Edit::Reset => Change::Reset,
+            Edit::Set(place, text) => write(*place, *text),
+            Edit::Delete(place) => EditCommand::Delete { section: section(place) },
+            Edit::Restore(place) => EditCommand::Restore { section: section(place) },
+            Edit::Redo => EditCommand::Redo,
+            Edit::Reset => EditCommand::Reset,
         }
     }
 }
 
-fn set(place: usize, text: usize) -> Change {
-    let node = leaf(&chat(""), &format!("/messages/{place}/content"));
-    Change::Set { node, text: TEXTS[text].to_owned() }
+fn write(place: usize, text: usize) -> EditCommand {
+    set(&format!("/messages/{place}/content"), TEXTS[text])
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
@@ -225,7 +224,7 @@ impl Harness {
             Event::Undo(turn) => self.undo(turn)?,
             Event::Slow(turn, text) => {
                 let revision = self.pick(turn).and_then(|turn| self.bench.desk.revise(turn, now).ok());
-                self.slow = revision.and_then(|revision| revision.make(set(2, *text)).ok());
+                self.slow = revision.and_then(|revision| revision.make(&write(2, *text)).ok());
             }
             Event::Resume(turn, stale) => self.resume(turn, *stale)?,
             Event::Cancel(which) => {
@@ -386,7 +385,7 @@ impl Harness {
         self.observe(effects, Cause::Nothing)
     }
 
-    fn change(&mut self, which: &Index, change: Change) -> Checked {
+    fn change(&mut self, which: &Index, change: EditCommand) -> Checked {
         let Some(turn) = self.pick(which) else { return Ok(()) };
         match self.bench.change(turn, change) {
             Ok(effects) => self.observe(effects, Cause::Nothing),
@@ -399,12 +398,12 @@ impl Harness {
     fn undo(&mut self, which: &Index) -> Checked {
         let Some(turn) = self.pick(which) else { return Ok(()) };
         let Ok(before) = self.bench.desk.turn(turn).map(|turn| turn.body().clone()) else { return Ok(()) };
-        let Ok(effects) = self.bench.change(turn, Change::Undo) else { return Ok(()) };
+        let Ok(effects) = self.bench.change(turn, EditCommand::Undo) else { return Ok(()) };
         self.observe(effects, Cause::Nothing)?;
-        let effects = self.bench.change(turn, Change::Redo).unwrap();
+        let effects = self.bench.change(turn, EditCommand::Redo).unwrap();
         self.observe(effects, Cause::Nothing)?;
         prop_assert_eq!(self.bench.desk.turn(turn).unwrap().body(), &before);
-        let effects = self.bench.change(turn, Change::Undo).unwrap();
+        let effects = self.bench.change(turn, EditCommand::Undo).unwrap();
         self.observe(effects, Cause::Nothing)
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use leafgate_admin::OnTimeout as Ends;
+use leafgate_admin::{EditCommand, OnTimeout as Ends};
 
-use crate::common::{Bench, answers, chat, destination, forwards, hold, hold_for, leaf};
+use crate::common::{Bench, answers, chat, destination, forwards, hold, hold_for, set};
 use leafgate_desk::{
-    Admission, CancelReason, Change, ConnectionId, Decided, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, RequestKey, Room, State, TurnId,
+    Admission, CancelReason, ConnectionId, Decided, DeskError, DeskLimits, Destination, Digest, Dismissal,
+    Effect, RequestKey, Room, State, TurnId,
 };
 use leafgate_policy::{Cause, Hold, HoldPlace, OnTimeout};
 
@@ -53,10 +53,9 @@ fn what_is_over_takes_nothing_any_more() {
         };
         let state = if resumed { State::Resumed } else { State::Cancelled };
         let over = DeskError::Over { turn, decided: Some(Decided { state, ending: "user".to_owned() }) };
-        let revised =
-            revision.make(Change::Set { node: leaf(&chat(""), "/messages/2/content"), text: "x".into() });
+        let revised = revision.make(&set("/messages/2/content", "x"));
         assert_eq!(bench.desk.accept(revised.unwrap(), bench.now).unwrap_err(), over);
-        assert_eq!(bench.change(turn, Change::Undo).unwrap_err(), over);
+        assert_eq!(bench.change(turn, EditCommand::Undo).unwrap_err(), over);
         assert_eq!(bench.desk.resume(turn, &digest, bench.now).unwrap_err(), over);
         assert_eq!(bench.desk.cancel(turn, CancelReason::User, bench.now).unwrap_err(), over);
         assert!(bench.lose(connection).is_empty());
@@ -69,7 +68,7 @@ fn what_never_was_is_unknown() {
     let mut bench = Bench::new();
     let (turn, _) = bench.waiting("drop prod");
     for turn in [TurnId(0), TurnId(turn.0 + 1)] {
-        assert_eq!(bench.change(turn, Change::Undo).unwrap_err(), DeskError::Unknown { turn });
+        assert_eq!(bench.change(turn, EditCommand::Undo).unwrap_err(), DeskError::Unknown { turn });
         assert_eq!(bench.desk.summary(turn, bench.now).unwrap_err(), DeskError::Unknown { turn });
     }
 }
@@ -137,8 +136,8 @@ fn its_time_over_it_does_not_leave_blocked_or_invalid() {
         |bench| drop(bench.write(TurnId(1), "/messages/2/content", "forbidden").unwrap()),
         |bench| {
             for place in 1..3 {
-                let section = crate::common::message(&bench.desk.turn(TurnId(1)).unwrap().draft, place);
-                bench.change(TurnId(1), Change::Delete(section)).unwrap();
+                let section = crate::common::message_key(&bench.desk.turn(TurnId(1)).unwrap().draft, place);
+                bench.change(TurnId(1), EditCommand::Delete { section }).unwrap();
             }
         },
     ];
@@ -158,7 +157,7 @@ fn a_person_who_comes_after_the_time_comes_too_late_even_if_the_clock_is_late_to
     let (turn, _) = bench.waiting("drop prod");
     bench.now = bench.now.after(5 * MINUTE);
     assert_eq!(bench.resume(turn).unwrap_err(), DeskError::Expired { turn });
-    assert_eq!(bench.change(turn, Change::Undo).unwrap_err(), DeskError::Expired { turn });
+    assert_eq!(bench.change(turn, EditCommand::Undo).unwrap_err(), DeskError::Expired { turn });
 }
 
 #[test]
@@ -284,7 +283,7 @@ fn another_request_of_the_session_queues_and_those_of_others_do_not() {
     assert_eq!(bench.state(second), State::Queued);
     let refused = DeskError::Queued { turn: second, behind: first };
     assert_eq!(bench.resume(second).unwrap_err(), refused);
-    assert_eq!(bench.change(second, Change::Reset).unwrap_err(), refused);
+    assert_eq!(bench.change(second, EditCommand::Reset).unwrap_err(), refused);
     assert_eq!(bench.arrive("t", "prod two").0, Admission::Waiting(TurnId(3)));
 }
 
@@ -358,8 +357,8 @@ fn a_summary_names_the_turn_and_tells_nothing_of_its_text() {
     let (_, _, _) = bench.arrive("session-0123456789", "the prod plan");
     let turn = TurnId(1);
     bench.write(turn, "/messages/1/content", "my other plan").unwrap();
-    let section = crate::common::message(&bench.desk.turn(turn).unwrap().draft, 2);
-    bench.change(turn, Change::Delete(section)).unwrap();
+    let section = crate::common::message_key(&bench.desk.turn(turn).unwrap().draft, 2);
+    bench.change(turn, EditCommand::Delete { section }).unwrap();
     let summary = bench.desk.summary(turn, bench.now).unwrap();
     assert_eq!(summary.label, "chat · test · …456789");
     assert_eq!(summary.model, "m-1");

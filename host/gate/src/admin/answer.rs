@@ -91,9 +91,10 @@ impl From<DeskError> for CallFailure {
             }
             DeskError::Edit(EditError::NotRedacted) => ErrorCode::Conflict,
             DeskError::Edit(EditError::NoSuchRedaction) => ErrorCode::NotFound,
-            DeskError::Unredactable(_) | DeskError::Edit(_) | DeskError::NoSuchPlace => {
-                ErrorCode::RefusedEdit
-            }
+            DeskError::Unredactable(_)
+            | DeskError::Edit(_)
+            | DeskError::Place(_)
+            | DeskError::NoSuchPlace => ErrorCode::RefusedEdit,
         };
         CallFailure::new(code, error.to_string())
     }

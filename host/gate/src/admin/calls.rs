@@ -174,9 +174,8 @@ async fn outline(gate: &Shared, turn: TurnId, query: Option<&str>) -> Answered {
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
     let before = gate.turns.draft(turn)?;
-    let change = view::change(command, &before)?;
     let revision = gate.turns.revise(turn)?;
-    let revised = gate.on_blocking_pool(move || revision.make(change)).await??;
+    let revised = gate.on_blocking_pool(move || revision.make(&command)).await??;
     gate.turns.accept(revised)?;
     let typed = gate.turns.draft(turn)?;
     gate.counters.metrics.typed(typed.redactions().skip(before.redactions().count()));

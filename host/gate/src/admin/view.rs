@@ -1,4 +1,4 @@
-//! A turn as a person sees it, and what a person says about it.
+//! A turn as a person sees it.
 //!
 //! All of it is computed from the draft, of which the bytes that would leave are computed too. Texts have passed redaction; what stood
 //! there before is masked, and so is what holds the turn because it cannot be redacted. Paths are those of the present order, pointers
@@ -7,20 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use leafgate_admin::{
-    CapturePreview, Diff, EditCommand, EditView, ErrorCode, InsertedDiff, LeafDiff, LeafView, NoteView,
-    OptionDiff, Payload, Pins, RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
+    CapturePreview, Diff, EditView, InsertedDiff, LeafDiff, LeafView, NoteView, OptionDiff, Payload, Pins,
+    RedactedSpan, SectionView, ShownText, ToolInvocation, TurnView,
 };
-use leafgate_desk::Change;
+use leafgate_desk::DeskError;
 use leafgate_tree::{
     Access, Author, Draft, Inserted, Leaf, LeafKind, LeafText, MarkedSpan, NodeId, NodeType, PutOption,
     ReleaseTerms, SectionId, SectionKind, ValueSource, ValueType, display_mask,
 };
 
-use super::answer::CallFailure;
 use crate::pending::Snapshot;
-
-/// What the keys of messages begin with that were put in.
-const INSERTED: &str = "inserted-";
 
 /// A turn in full.
 pub(super) fn turn(snapshot: &Snapshot) -> TurnView {
@@ -202,7 +198,7 @@ fn option_view(at: usize, option: &PutOption) -> SectionView {
 fn inserted_view(draft: &Draft, at: usize, inserted: &Inserted) -> SectionView {
     let redacted = inserted.redacted().into_iter();
     let redacted = redacted.map(|(at, label)| redacted_span(MarkedSpan { at, label, redaction: None }));
-    let key = format!("{INSERTED}{at}");
+    let key = format!("{}{at}", SectionView::INSERTED);
     // What a rule put in is the rule's.
     let editable = inserted.author.is_person();
     let leaf = LeafView {
@@ -351,49 +347,11 @@ fn history(draft: &Draft) -> Vec<EditView> {
     redactions.chain(edits).collect()
 }
 
-/// What a command means in this request.
-pub(super) fn change(command: EditCommand, draft: &Draft) -> Result<Change, CallFailure> {
-    Ok(match command {
-        EditCommand::Set { pointer, text } => {
-            let text = text.expose().to_owned();
-            match pointer.strip_prefix(INSERTED).and_then(|place| place.parse().ok()) {
-                Some(place) => Change::Rewrite { place, text },
-                None => {
-                    let node = draft.resolve(&pointer).map_err(|error| refused(error.to_string()))?;
-                    Change::Set { node, text }
-                }
-            }
-        }
-        EditCommand::Delete { section } => Change::Delete(section_named(&section, draft)?),
-        EditCommand::Restore { section } => Change::Restore(section_named(&section, draft)?),
-        EditCommand::Insert { before, text } => {
-            Change::Insert { before: section_named(&before, draft)?, text: text.expose().to_owned() }
-        }
-        EditCommand::Release { redaction } => Change::Release(redaction),
-        EditCommand::Undo => Change::Undo,
-        EditCommand::Redo => Change::Redo,
-        EditCommand::Reset => Change::Reset,
-    })
-}
-
 /// Which sections a person wants to see first.
-pub(super) fn arrangement(pins: &Pins, draft: &Draft) -> Result<Vec<SectionId>, CallFailure> {
+pub(super) fn arrangement(pins: &Pins, draft: &Draft) -> Result<Vec<SectionId>, DeskError> {
     let keys = (0..draft.document().sections().len()).map(SectionId::from_index);
     let keys: HashMap<_, _> = keys.map(|id| (draft.section_key(id), id)).collect();
-    pins.sections.iter().map(|key| keys.get(key).copied().ok_or_else(no_section)).collect()
-}
-
-fn section_named(key: &str, draft: &Draft) -> Result<SectionId, CallFailure> {
-    let mut ids = (0..draft.document().sections().len()).map(SectionId::from_index);
-    ids.find(|&id| draft.section_key(id) == key).ok_or_else(no_section)
-}
-
-fn no_section() -> CallFailure {
-    refused("the request has no such section").hint("name one by the id that the turn shows")
-}
-
-fn refused(message: impl Into<String>) -> CallFailure {
-    CallFailure::new(ErrorCode::RefusedEdit, message)
+    pins.sections.iter().map(|key| keys.get(key).copied().ok_or(DeskError::NoSuchPlace)).collect()
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ fn shown(draft: &Draft, views: &[SectionView]) -> (Vec<(String, String)>, usize)
     let mut put_in = 0;
     let mut leaves = Vec::new();
     for leaf in kept.flat_map(|section| &section.leaves) {
-        if leaf.pointer.is_empty() || leaf.pointer.starts_with(super::INSERTED) {
+        if leaf.pointer.is_empty() || leaf.pointer.starts_with(SectionView::INSERTED) {
             put_in += 1;
             continue;
         }

@@ -16,7 +16,7 @@ pub fn list_row(turn: &TurnSummary) -> Row {
     };
     let row = match turn.state {
         State::Waiting => row,
-        state => row.and(&format!("  ({})", crate::model::ended(state)), RowStyle::Warning),
+        state => row.and(&format!("  ({})", state.label()), RowStyle::Warning),
     };
     let row = match turn.holds.first() {
         Some(hold) => row

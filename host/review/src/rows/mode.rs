@@ -57,17 +57,8 @@ pub fn saved_edit_row(edit: &SavedEditView) -> Row {
 /// Returns a mode that can be chosen.
 pub fn mode_choice(mode: TurnMode, present: Option<&ModeView>) -> Row {
     let is_present = present.is_some_and(|present| present.mode == mode);
-    let row = Row::of(mode.label(), RowStyle::Strong).and(&format!("  {}", what(mode)), RowStyle::Dim);
+    let row = Row::of(mode.label(), RowStyle::Strong).and(&format!("  {}", mode.about()), RowStyle::Dim);
     if is_present { row.and("  [in force]", RowStyle::Edited) } else { row }
-}
-
-fn what(mode: TurnMode) -> &'static str {
-    match mode {
-        TurnMode::Off => "only rules pause",
-        TurnMode::InterceptOnce => "then back to the mode before",
-        TurnMode::InterceptAlways => "until another mode is chosen",
-        TurnMode::AutoOverride => "edits that you saved are applied",
-    }
 }
 
 /// Returns a conversation on one line.

@@ -124,7 +124,7 @@ fn banner(turn: &TurnView) -> Vec<Row> {
 fn state_rows(turn: &TurnView) -> Vec<Row> {
     let mut rows = Vec::new();
     if turn.summary.state != State::Waiting {
-        rows.push(Row::of(&format!("State: {}", crate::model::ended(turn.summary.state)), RowStyle::Warning));
+        rows.push(Row::of(&format!("State: {}", turn.summary.state.label()), RowStyle::Warning));
     }
     if let Some(why) = &turn.invalid {
         rows.push(Row::of(&format!("The API would refuse it: {why}. Undo or reset."), RowStyle::Error));

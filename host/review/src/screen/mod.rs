@@ -42,6 +42,7 @@ use crate::rows;
 pub const SMALLEST: (u16, u16) = (80, 24);
 
 /// An event. It has no `Debug`, because typed and pasted text may be anything.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum ScreenEvent {
     /// A key was pressed.
     Key(KeyEvent),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_admin::TurnMode;
+use leafgate_admin::{EditCommand, ShownText, TurnMode};
 use leafgate_desk::{
-    Admission, Asked, CancelReason, Change, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
+    Admission, Asked, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
     Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, State, Tick, Title, TurnClass,
     TurnId, TurnRelease,
 };
@@ -109,6 +109,11 @@ pub(crate) fn draft(body: &str) -> Draft {
 
 pub(crate) fn leaf(draft: &Draft, pointer: &str) -> NodeId {
     draft.document().resolve(pointer).unwrap()
+}
+
+/// The key of the section of a whole message.
+pub(crate) fn message_key(draft: &Draft, place: usize) -> String {
+    draft.section_key(message(draft, place))
 }
 
 /// The section of a whole message.
@@ -290,16 +295,20 @@ impl Bench {
         self.desk.resume(turn, &digest, self.now)
     }
 
-    pub(crate) fn change(&mut self, turn: TurnId, change: Change) -> Result<Effects, DeskError> {
-        let revised = self.desk.revise(turn, self.now)?.make(change)?;
+    pub(crate) fn change(&mut self, turn: TurnId, change: EditCommand) -> Result<Effects, DeskError> {
+        let revised = self.desk.revise(turn, self.now)?.make(&change)?;
         self.desk.accept(revised, self.now)
     }
 
     /// A person writes into a leaf.
     pub(crate) fn write(&mut self, turn: TurnId, pointer: &str, text: &str) -> Result<Effects, DeskError> {
-        let node = leaf(&self.desk.turn(turn).unwrap().draft, pointer);
-        self.change(turn, Change::Set { node, text: text.to_owned() })
+        self.change(turn, set(pointer, text))
     }
+}
+
+/// A person's edit of a leaf.
+pub(crate) fn set(pointer: &str, text: &str) -> EditCommand {
+    EditCommand::Set { pointer: pointer.to_owned(), text: ShownText::new(text) }
 }
 
 /// What leaves: turn, connection and body.
