@@ -87,8 +87,9 @@ pub(crate) fn on_screen(gate: &RuntimeFile, only: Option<String>, stop: &Stop) -
     }
 }
 
-/// Shows the prompt in the gate's own terminal, on a thread of its own, which ends once the terminal is given back. It asks the gate
-/// over the admin API, like a prompt in another terminal; the gate goes on running when it ends.
+/// Shows the prompt in the gate's own terminal, on a thread of its own, which ends once the terminal is
+/// given back. It asks the gate over the admin API, like a prompt in another terminal; the gate goes on
+/// running when it ends.
 pub(crate) fn beside_gate(gate: &RuntimeFile, stop: &Stop) -> JoinHandle<()> {
     let (gate, stop) = (gate.clone(), stop.clone());
     tokio::task::spawn_blocking(move || {

@@ -216,7 +216,8 @@ fn first_line(child: &mut Child) -> Option<String> {
     line.strip_suffix('\n').map(str::to_owned)
 }
 
-/// Returns what the standing gate would be started with now: this program, as it lies on disk, and the user's settings.
+/// Returns what the standing gate would be started with now: this program, as it lies on disk, and the
+/// user's settings.
 pub(super) fn started_with() -> anyhow::Result<StartedWith> {
     Ok(StartedWith {
         program: home::keyed("program", program().as_bytes())?,
