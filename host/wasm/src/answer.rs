@@ -2,9 +2,9 @@
 //!
 //! Pure: no wasmtime, no instance. The cost of an answer is charged before it is translated.
 
-use leafgate_contract::{Action, Cost, Fault, PluginEdit, PluginFinding, PluginWords, Target};
+use leafgate_contract::{Action, Cost, PluginEdit, PluginFinding, Target};
 
-use crate::bindings::{self, detect, transform, types};
+use crate::bindings::{self, detect, transform};
 
 /// Returns what a detector's answer costs.
 pub(crate) fn cost_of_findings(answer: &[detect::Finding]) -> Cost {
@@ -71,23 +71,10 @@ fn action(action: transform::Action) -> Action {
     }
 }
 
-/// Returns the fault of a plugin that gave up, with its own words.
-pub(crate) fn gave_up(failure: types::Failure) -> Fault {
-    let (unsupported, message) = words(failure);
-    Fault::GaveUp { unsupported, message: PluginWords::new(message) }
-}
-
-/// Returns whether a plugin gave up on what it does not support, and its own words.
-pub(crate) fn words(failure: types::Failure) -> (bool, String) {
-    match failure {
-        types::Failure::Unsupported(message) => (true, message),
-        types::Failure::Internal(message) => (false, message),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::types;
 
     #[test]
     fn every_text_and_every_redaction_of_an_answer_is_counted() {

@@ -2,8 +2,8 @@
 //!
 //! wasmtime interrupts a guest when the engine's epoch passes the deadline of its store. One thread
 //! advances the epoch while calls are running and a little longer: an idle gate does not wake up a
-//! thousand times a second, and a busy one does not wake the thread for every call. The same count of running calls bounds concurrency, because the allocator's
-//! pools have room for so many and no more.
+//! thousand times a second, and a busy one does not wake the thread for every call. As many calls run at
+//! once as the allocator's pools have room for.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-use crate::aside::waited_while;
+use crate::slots::{CallSlot, CallSlots};
 
 /// One tick. Deadlines are multiples of it, rounded up.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
@@ -23,6 +23,7 @@ const LINGER: u32 = 50;
 /// Advances the epoch of one engine until it is dropped.
 pub(crate) struct Clock {
     shared: Arc<SharedClock>,
+    slots: CallSlots,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -30,59 +31,48 @@ struct SharedClock {
     state: Mutex<ClockState>,
     /// A call began, or the clock is being dropped.
     wake: Condvar,
-    /// A call ended.
-    freed: Condvar,
 }
 
 struct ClockState {
     running: usize,
-    /// Who waits for a call to end.
-    waiting: usize,
     /// Whether the ticker waits for a call to begin.
     asleep: bool,
     stopped: bool,
 }
 
 /// One running call. The epoch advances at least as long as it lives.
-pub(crate) struct CallPermit<'a>(&'a SharedClock);
+pub(crate) struct CallPermit<'a> {
+    clock: &'a SharedClock,
+    _slot: CallSlot<'a>,
+}
 
 impl Clock {
-    /// Starts the ticker.
+    /// Starts the ticker, for at most `calls` calls at once.
     ///
     /// # Errors
     /// The operating system's, where it gives no thread.
-    pub(crate) fn start(engine: Engine) -> std::io::Result<Self> {
+    pub(crate) fn start(engine: Engine, calls: usize) -> std::io::Result<Self> {
         let shared = Arc::new(SharedClock {
-            state: Mutex::new(ClockState { running: 0, waiting: 0, asleep: false, stopped: false }),
+            state: Mutex::new(ClockState { running: 0, asleep: false, stopped: false }),
             wake: Condvar::new(),
-            freed: Condvar::new(),
         });
         let ticker = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("leafgate-epoch".to_owned())
             .spawn(move || ticker.tick_while_needed(&engine))?;
-        Ok(Clock { shared, thread: Some(thread) })
+        Ok(Clock { shared, slots: CallSlots::new(calls), thread: Some(thread) })
     }
 
-    /// Waits until fewer than `limit` calls run, then counts as one of them. Returns `None` where
-    /// that takes too long.
-    pub(crate) fn permit(&self, limit: usize, patience: Duration) -> Option<CallPermit<'_>> {
+    /// Waits until a call may run, and counts as one. Returns `None` where that takes too long.
+    pub(crate) fn permit(&self, patience: Duration) -> Option<CallPermit<'_>> {
+        let slot = self.slots.take(patience)?;
         let mut state = self.shared.lock();
-        let full = |state: &mut ClockState| state.running >= limit.max(1);
-        if full(&mut state) {
-            state.waiting += 1;
-            state = waited_while(&self.shared.state, state, &self.shared.freed, patience, full);
-            state.waiting -= 1;
-        }
-        if full(&mut state) {
-            return None;
-        }
         state.running += 1;
         // Nobody is told who does not wait: each notice is a call of the kernel.
         if state.asleep {
             self.shared.wake.notify_one();
         }
-        Some(CallPermit(&self.shared))
+        Some(CallPermit { clock: &self.shared, _slot: slot })
     }
 
     /// How many ticks a deadline takes: one more than fits, since the current tick has already
@@ -106,11 +96,7 @@ impl Drop for Clock {
 
 impl Drop for CallPermit<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.running -= 1;
-        if state.waiting > 0 {
-            self.0.freed.notify_one();
-        }
+        self.clock.lock().running -= 1;
     }
 }
 
@@ -154,13 +140,13 @@ mod tests {
 
     #[test]
     fn no_more_calls_run_than_allowed() {
-        let clock = Clock::start(Engine::default()).unwrap();
+        let clock = Clock::start(Engine::default(), 2).unwrap();
         let most = std::sync::atomic::AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        let _permit = clock.permit(2, Duration::from_secs(60)).expect("a call ends");
+                        let _permit = clock.permit(Duration::from_secs(60)).expect("a call ends");
                         let running = clock.shared.lock().running;
                         most.fetch_max(running, std::sync::atomic::Ordering::Relaxed);
                     }

@@ -34,7 +34,7 @@ impl WasmLoader {
         let canary = |fault| LoadRefusal::Canary { call: "configure", fault };
         let name = "engine".into();
         let mut running =
-            RunningInstance::start(self.runtime(), &compiled, &name, self.limits()).map_err(canary)?;
+            RunningInstance::start(self.runtime(), &compiled, &name, self.limits(), None).map_err(canary)?;
         running.configure("").map_err(canary)?.map_err(|said| LoadRefusal::configuration(said, ""))?;
         Ok(snapshot(&telling, &mut running, self.limits().file_bytes).map_err(untold)?)
     }

@@ -2,12 +2,13 @@
 //! refused.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use leafgate_admission::{self as admission, Anatomy, Binary, FileLayer, Script, Signatures};
 use leafgate_contract::{Description, LoadError, World};
 use serde::Serialize;
 
-use crate::loader::WasmLoader;
+use crate::loader::{PluginLoad, WasmLoader};
 use crate::refusal::LoadRefusal;
 
 /// One file, looked at from outside and, if it passes the gate, asked for its description.
@@ -90,9 +91,12 @@ impl WasmLoader {
 
     /// A script is evaluated, and not configured.
     fn evaluated(&self, script: &Script) -> Result<InspectedCode, LoadRefusal> {
-        let (world, described) =
-            self.described_script(script, &"inspected".into(), self.limits(), "", &|| false)?;
+        let (world, described) = self.described_script(script, self.inspected(&"inspected".into()))?;
         Ok((world, described, Some("a script is evaluated for each call".to_owned())))
+    }
+
+    fn inspected<'a>(&'a self, name: &'a Arc<str>) -> PluginLoad<'a> {
+        PluginLoad { name, limits: self.limits(), config: "", abandoned: &|| false }
     }
 
     fn world_of(&self, anatomy: &Anatomy) -> Option<World> {
@@ -102,7 +106,7 @@ impl WasmLoader {
     fn loaded(&self, binary: &Binary) -> Result<InspectedCode, LoadRefusal> {
         let admitted = self.admitted(binary)?;
         let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
-        let described = self.described(&unconfigured.compiled, &"inspected".into(), self.limits())?;
+        let described = self.described(&unconfigured.compiled, self.inspected(&"inspected".into()))?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
         Ok((admitted.exports.world, described, each_call))
     }

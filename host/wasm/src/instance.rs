@@ -96,44 +96,28 @@ impl Compiled {
 }
 
 impl<'a> RunningInstance<'a> {
-    /// Waits for a permit and instantiates for a load, start functions included.
+    /// Waits for a permit and instantiates, start functions included: for a load, or for a call of a
+    /// request. That waits for a slot too, and all of it is on the request's budget.
     pub(crate) fn start(
         runtime: &'a Runtime,
         compiled: &'a Compiled,
         plugin: &Arc<str>,
         limits: &'a LoaderLimits,
+        budget: Option<&CallBudget<'_>>,
     ) -> Result<Self, Fault> {
-        let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
-        let permit = runtime.clock.permit(runtime.limits.concurrent_calls, LOAD_PATIENCE).ok_or_else(busy)?;
-        let armed = Armed { deadline: limits.start_deadline, of_request: None };
-        RunningInstance::instantiate(runtime, compiled, plugin, limits, armed, (permit, None))
-    }
-
-    /// Waits for a slot and a permit, and instantiates for a call of a request. All of it is on the
-    /// request's budget.
-    pub(crate) fn start_for(
-        runtime: &'a Runtime,
-        compiled: &'a Compiled,
-        plugin: &Arc<str>,
-        limits: &'a LoaderLimits,
-        budget: &CallBudget<'_>,
-    ) -> Result<Self, Fault> {
-        let late = || budget.out_of_time();
-        let slot = compiled.slots.take(budget.time_left()).ok_or_else(late)?;
-        let permit =
-            runtime.clock.permit(runtime.limits.concurrent_calls, budget.time_left()).ok_or_else(late)?;
-        let armed = Armed::within(limits.start_deadline, budget);
-        RunningInstance::instantiate(runtime, compiled, plugin, limits, armed, (permit, Some(slot)))
-    }
-
-    fn instantiate(
-        runtime: &'a Runtime,
-        compiled: &'a Compiled,
-        plugin: &Arc<str>,
-        limits: &'a LoaderLimits,
-        armed: Armed,
-        (permit, slot): (CallPermit<'a>, Option<CallSlot<'a>>),
-    ) -> Result<Self, Fault> {
+        let (slot, permit, armed) = match budget {
+            None => {
+                let busy = || Fault::Unavailable("too many calls of plugins run at the moment".to_owned());
+                let permit = runtime.clock.permit(LOAD_PATIENCE).ok_or_else(busy)?;
+                (None, permit, Armed { deadline: limits.start_deadline, of_request: None })
+            }
+            Some(budget) => {
+                let late = || budget.out_of_time();
+                let slot = compiled.slots.take(budget.time_left()).ok_or_else(late)?;
+                let permit = runtime.clock.permit(budget.time_left()).ok_or_else(late)?;
+                (Some(slot), permit, Armed::within(limits.start_deadline, budget))
+            }
+        };
         let log = runtime.log.as_ref().map(|sink| (Arc::clone(sink), Arc::clone(plugin)));
         let mut store = Store::new(&runtime.engine, CallState::new(limits, log));
         store.limiter(|state| state);

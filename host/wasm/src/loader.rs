@@ -57,6 +57,16 @@ struct Cache {
 /// which it was configured.
 type Configuration = ([u8; 32], [u8; 32], PluginLimits);
 
+/// What a file is loaded for.
+#[derive(Clone, Copy)]
+pub(crate) struct PluginLoad<'a> {
+    pub(crate) name: &'a Arc<str>,
+    pub(crate) limits: &'a LoaderLimits,
+    pub(crate) config: &'a str,
+    /// Whether nobody wants it any more.
+    pub(crate) abandoned: &'a dyn Fn() -> bool,
+}
+
 /// A component that is compiled and not configured.
 pub(crate) struct Unconfigured<'b> {
     pub(crate) compiled: Arc<Compiled>,
@@ -121,12 +131,11 @@ impl WasmLoader {
         };
         let key = (binary.digest, Sha256::digest(&config).into(), source.limits);
         let known = self.cache().configured.get(&key).and_then(Weak::upgrade);
+        let load = PluginLoad { name: &name, limits: &limits, config: &source.config, abandoned };
         let configured = match (known, &script) {
             (Some(configured), _) => configured,
-            (None, Some(script)) => {
-                self.keep(key, self.configured_script(script, &name, &limits, &source.config, abandoned)?)
-            }
-            (None, None) => self.keep(key, self.configured(&binary, &name, &limits, &config, abandoned)?),
+            (None, Some(script)) => self.keep(key, self.configured_script(script, load)?),
+            (None, None) => self.keep(key, self.configured(&binary, load)?),
         };
         let ward = self.quarantine.then(|| self.ward(&name, key));
         let runtime = Arc::clone(&self.runtime);
@@ -160,23 +169,16 @@ impl WasmLoader {
     }
 
     /// Has the engine take a script and its configuration. Every instance takes them anew.
-    fn configured_script(
-        &self,
-        script: &Script,
-        name: &Arc<str>,
-        limits: &LoaderLimits,
-        config: &str,
-        abandoned: &dyn Fn() -> bool,
-    ) -> Result<Configured, LoadRefusal> {
-        let taken = self.described_script(script, name, limits, config, abandoned);
+    fn configured_script(&self, script: &Script, load: PluginLoad<'_>) -> Result<Configured, LoadRefusal> {
+        let taken = self.described_script(script, load);
         if let Err(LoadRefusal::Configuration(_)) = taken {
             // Its schema names the key, where what it throws may not.
-            let (_, described) = self.described_script(script, name, limits, "", abandoned)?;
-            check_schema(&described, config)?;
+            let (_, described) = self.described_script(script, PluginLoad { config: "", ..load })?;
+            check_schema(&described, load.config)?;
         }
         let (world, description) = taken?;
-        check_schema(&description, config)?;
-        let compiled = Arc::new(self.compiled_engine(world, abandoned)?);
+        check_schema(&description, load.config)?;
+        let compiled = Arc::new(self.compiled_engine(world, load.abandoned)?);
         Ok(Configured { compiled, kept: None, description, pre_initialised: false })
     }
 
@@ -185,23 +187,20 @@ impl WasmLoader {
     pub(crate) fn described_script(
         &self,
         script: &Script,
-        name: &Arc<str>,
-        limits: &LoaderLimits,
-        config: &str,
-        abandoned: &dyn Fn() -> bool,
+        load: PluginLoad<'_>,
     ) -> Result<(World, Description), LoadRefusal> {
         // Either world will do: what is called is in both.
-        let engine = self.compiled_engine(World::Detector, abandoned)?;
+        let engine = self.compiled_engine(World::Detector, load.abandoned)?;
         let canary = |call| move |fault: Fault| LoadRefusal::Canary { call, fault };
-        let mut running =
-            RunningInstance::start(&self.runtime, &engine, name, limits).map_err(canary("configure"))?;
-        let taken = running.configure(&script.envelope(config)).map_err(canary("configure"))?;
+        let mut running = RunningInstance::start(&self.runtime, &engine, load.name, load.limits, None)
+            .map_err(canary("configure"))?;
+        let taken = running.configure(&script.envelope(load.config)).map_err(canary("configure"))?;
         if let Err(findings) = taken {
-            return Err(LoadRefusal::Configuration(vec![script.refused(findings, config)?]));
+            return Err(LoadRefusal::Configuration(vec![script.refused(findings, load.config)?]));
         }
         let said = running.describe().map_err(canary("describe"))?;
         let world = script.world(script::world(&said))?;
-        let description = description(said, limits)?;
+        let description = description(said, load.limits)?;
         if world == World::Detector && description.labels.is_empty() {
             let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
             return Err(admission::Refusal::Description(message).into());
@@ -224,27 +223,20 @@ impl WasmLoader {
     }
 
     /// Compiles a file, asks it for its description, and configures it.
-    fn configured(
-        &self,
-        binary: &Binary,
-        name: &Arc<str>,
-        limits: &LoaderLimits,
-        config: &str,
-        abandoned: &dyn Fn() -> bool,
-    ) -> Result<Configured, LoadRefusal> {
+    fn configured(&self, binary: &Binary, load: PluginLoad<'_>) -> Result<Configured, LoadRefusal> {
         let admitted = self.admitted(binary)?;
-        let unconfigured = self.unconfigured(binary, &admitted, abandoned)?;
-        let description = self.described(&unconfigured.compiled, name, limits)?;
-        check_schema(&description, config)?;
+        let unconfigured = self.unconfigured(binary, &admitted, load.abandoned)?;
+        let description = self.described(&unconfigured.compiled, load)?;
+        check_schema(&description, load.config)?;
         let base = unconfigured.compiled;
-        let mut running = self.accepts(&base, name, limits, config)?;
+        let mut running = self.accepts(&base, load)?;
         let limit = self.limits().file_bytes;
         let starting = unconfigured.telling.and_then(|telling| snapshot(&telling, &mut running, limit));
         drop(running);
         let starting = match starting {
-            Ok(component) => self.compile(&component, &admitted, abandoned)?,
+            Ok(component) => self.compile(&component, &admitted, load.abandoned)?,
             Err(reason) => {
-                tracing::debug!(plugin = &**name, %reason, "plugin is configured for each call");
+                tracing::debug!(plugin = &**load.name, %reason, "plugin is configured for each call");
                 return Ok(Configured { compiled: base, kept: None, description, pre_initialised: false });
             }
         };
@@ -308,27 +300,26 @@ impl WasmLoader {
     pub(crate) fn described(
         &self,
         compiled: &Compiled,
-        name: &Arc<str>,
-        limits: &LoaderLimits,
+        load: PluginLoad<'_>,
     ) -> Result<Description, LoadRefusal> {
         let canary = |fault| LoadRefusal::Canary { call: "describe", fault };
-        let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
+        let mut running =
+            RunningInstance::start(&self.runtime, compiled, load.name, load.limits, None).map_err(canary)?;
         running.check_types().map_err(|error| LoadRefusal::Exports(format!("{error:#}")))?;
-        description(running.describe().map_err(canary)?, limits)
+        description(running.describe().map_err(canary)?, load.limits)
     }
 
     /// Returns an instance that has accepted the configuration.
     fn accepts<'a>(
         &'a self,
         compiled: &'a Compiled,
-        name: &Arc<str>,
-        limits: &'a LoaderLimits,
-        config: &str,
+        load: PluginLoad<'a>,
     ) -> Result<RunningInstance<'a>, LoadRefusal> {
         let canary = |fault: Fault| LoadRefusal::Canary { call: "configure", fault };
-        let mut running = RunningInstance::start(&self.runtime, compiled, name, limits).map_err(canary)?;
-        let taken = running.configure(config).map_err(canary)?;
-        taken.map_err(|said| LoadRefusal::configuration(said, config))?;
+        let mut running =
+            RunningInstance::start(&self.runtime, compiled, load.name, load.limits, None).map_err(canary)?;
+        let taken = running.configure(load.config).map_err(canary)?;
+        taken.map_err(|said| LoadRefusal::configuration(said, load.config))?;
         Ok(running)
     }
 

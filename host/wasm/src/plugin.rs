@@ -8,7 +8,7 @@ use std::time::Instant;
 use leafgate_admission::Script;
 use leafgate_contract::{
     Amount, CheckedEdits, CheckedFindings, Cost, Description, DetectLeaf, Fault, Health, InvalidAnswer,
-    Plugin, Spent, TransformLeaf, TransformRequest, TransformSection, World,
+    Plugin, PluginWords, Spent, TransformLeaf, TransformRequest, TransformSection, World,
 };
 
 use crate::answer;
@@ -203,12 +203,13 @@ impl WasmPlugin {
     }
 
     fn gave_up(&self, failure: types::Failure) -> Fault {
+        let (unsupported, said) = match failure {
+            types::Failure::Unsupported(said) => (true, said),
+            types::Failure::Internal(said) => (false, said),
+        };
         match &self.script {
-            Some(script) => {
-                let (unsupported, said) = answer::words(failure);
-                script.threw(unsupported, said)
-            }
-            None => answer::gave_up(failure),
+            Some(script) => script.threw(unsupported, said),
+            None => Fault::GaveUp { unsupported, message: PluginWords::new(said) },
         }
     }
 
@@ -216,7 +217,7 @@ impl WasmPlugin {
     fn started(&self, budget: &CallBudget<'_>) -> Result<RunningInstance<'_>, Fault> {
         let Configured { compiled, pre_initialised, .. } = &*self.configured;
         let mut running =
-            RunningInstance::start_for(&self.runtime, compiled, &self.name, &self.limits, budget)?;
+            RunningInstance::start(&self.runtime, compiled, &self.name, &self.limits, Some(budget))?;
         if *pre_initialised {
             return Ok(running);
         }

@@ -69,7 +69,8 @@ impl Runtime {
         let LoaderConfig { limits, log, compiler, cache, .. } = config;
         let engine = engine(&limits).map_err(|error| EngineError(format!("{error:#}")))?;
         let linker = linker(&engine, contract).map_err(|error| EngineError(format!("{error:#}")))?;
-        let clock = Clock::start(engine.clone()).map_err(|error| EngineError(error.to_string()))?;
+        let clock = Clock::start(engine.clone(), limits.concurrent_calls)
+            .map_err(|error| EngineError(error.to_string()))?;
         Ok(Runtime { engine, linker, clock, contract, compiler, cache, limits, log })
     }
 }

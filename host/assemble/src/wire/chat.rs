@@ -55,10 +55,6 @@ impl RequestWire for ChatRequests {
         Object::with(vec![("role", raw(&"tool")), ("tool_call_id", raw(&call.id)), ("content", raw(&text))])
     }
 
-    fn said(&self, text: &str) -> Object {
-        Object::with(vec![("role", raw(&"user")), ("content", raw(&text))])
-    }
-
     fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
         let content = json!([
             { "type": "text", "text": label },

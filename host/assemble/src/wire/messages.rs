@@ -60,10 +60,6 @@ impl RequestWire for MessagesRequests {
         (!blocks.is_empty()).then_some(message).into_iter().collect()
     }
 
-    fn said(&self, text: &str) -> Object {
-        Object::with(vec![("role", raw(&"user")), ("content", raw(&text))])
-    }
-
     fn picture(&self, label: &str, media: &str, base64: &str) -> Object {
         let content = json!([
             { "type": "text", "text": label },

@@ -61,7 +61,9 @@ pub(crate) trait RequestWire: Sync {
     }
 
     /// A message of the user.
-    fn said(&self, text: &str) -> Object;
+    fn said(&self, text: &str) -> Object {
+        Object::with(vec![("role", raw(&"user")), ("content", raw(&text))])
+    }
 
     /// A message of the user with an image.
     fn picture(&self, label: &str, media: &str, base64: &str) -> Object;
