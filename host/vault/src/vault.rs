@@ -69,7 +69,8 @@ impl Vault {
     ///
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize(&self, label: &str, value: &str) -> Result<Token, Collision> {
-        self.remember(label, value, MemoryUse::Restore, None)
+        let token = self.keys().token(label, value);
+        self.remember(token, value, MemoryUse::Restore, None)
     }
 
     /// Returns the token of a value that is not to be restored: an answer that repeats the token
@@ -79,7 +80,8 @@ impl Vault {
     ///
     /// [`Collision`] where the token already stands for another value of this session.
     pub fn tokenize_for_good(&self, label: &str, value: &str) -> Result<Token, Collision> {
-        self.remember(label, value, MemoryUse::Keep, None)
+        let token = self.keys().token(label, value);
+        self.remember(token, value, MemoryUse::Keep, None)
     }
 
     /// Returns the token of a value as [`Vault::tokenize`] does, and remembers where the value was
@@ -96,8 +98,9 @@ impl Vault {
         seen: &Arc<Seen>,
         flow: &Arc<Flow>,
     ) -> Result<Token, Collision> {
+        let token = self.keys().token(label, value);
         let whence = Whence { seen: Arc::clone(seen), flow: Arc::clone(flow) };
-        self.remember(label, value, MemoryUse::Restore, Some(whence))
+        self.remember(token, value, MemoryUse::Restore, Some(whence))
     }
 
     /// Returns the value that a token of this session stands for, in whatever case it is written;
@@ -139,12 +142,11 @@ impl Vault {
 
     fn remember(
         &self,
-        label: &str,
+        token: Token,
         value: &str,
         as_what: MemoryUse,
         whence: Option<Whence>,
     ) -> Result<Token, Collision> {
-        let token = self.keys().token(label, value);
         let mut memory = self.memory();
         if memory.get(&token).is_some_and(|known| known != value) {
             return Err(Collision { token });

@@ -4,7 +4,7 @@ use leafgate_answer::Api;
 use leafgate_tree::{Document, Format};
 
 use super::{Conversation, Endpoint, Wants, openai};
-use crate::session::BodyHints;
+use crate::session::NameHints;
 
 pub(super) static CHAT: Endpoint = Endpoint {
     serves: |_, path, _| openai::endpoint(path) == Some("chat/completions"),
@@ -21,5 +21,5 @@ static CONVERSATION: Conversation = Conversation {
     streams: Document::streams,
     seals: |_| false,
     answers: Api::Chat,
-    hints: |request| BodyHints { name: None, wide: openai::wide(request) },
+    hints: |request| NameHints { name: None, wide: openai::wide(request) },
 };

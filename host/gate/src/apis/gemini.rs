@@ -21,7 +21,7 @@ use serde_json::json;
 use super::{Conversation, Endpoint, Wants, openai, segment};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
-use crate::session::{BodyHints, Name};
+use crate::session::{Name, NameHints};
 
 /// Versions of the API; Vertex AI has `v1` and `v1beta1`.
 const ROOTS: [&str; 4] = ["/v1beta/", "/v1/", "/v1alpha/", "/v1beta1/"];
@@ -123,11 +123,11 @@ static WRAPPED: Conversation = Conversation { answers: Api::CodeAssist, ..WHOLE 
 static WRAPPED_EVENTS: Conversation = Conversation { streams: |_| true, ..WRAPPED };
 
 /// Gemini CLI names its session in the request that Code Assist is asked.
-fn hints(request: &Document) -> BodyHints {
+fn hints(request: &Document) -> NameHints {
     let (root, wrapped) = (request.root(), request.member(request.root(), "request"));
     let session = wrapped.and_then(|wrapped| request.member(wrapped, "session_id"));
     let session = session.and_then(|session| super::text(request, session));
-    BodyHints {
+    NameHints {
         name: session.map(|session| Name::given(GEMINI_CLI, &session)),
         wide: super::texts(request, wrapped.unwrap_or(root), &WIDE),
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Conversation, Endpoint, Wants, gemini, openai};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::Echoed;
-use crate::session::{BodyHints, CLAUDE_CODE, Name};
+use crate::session::{CLAUDE_CODE, Name, NameHints};
 
 /// Characters of a UUID.
 const UUID: usize = 36;
@@ -50,7 +50,7 @@ static CONVERSATION: Conversation = Conversation {
         let user = user_id(request);
         let session = user.as_deref().and_then(claude_code_session);
         let name = session.map(|id| Name::given(CLAUDE_CODE, id));
-        BodyHints { name, wide: user.into_iter().collect() }
+        NameHints { name, wide: user.into_iter().collect() }
     },
 };
 

@@ -32,7 +32,7 @@ use leafgate_tree::{Document, Format, NodeId, ValueType};
 
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
-use crate::session::BodyHints;
+use crate::session::NameHints;
 use crate::target::UpstreamKind;
 
 /// The endpoints of OpenAI and Anthropic.
@@ -145,7 +145,7 @@ pub(crate) struct Conversation {
     /// Whose form its answers have.
     pub(crate) answers: AnswerApi,
     /// What a body says about the conversation it belongs to.
-    pub(crate) hints: fn(&Document) -> BodyHints,
+    pub(crate) hints: fn(&Document) -> NameHints,
 }
 
 /// The API that a request asks.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::{Conversation, Endpoint, Wants, openai, text};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::Echoed;
-use crate::session::{BodyHints, Name};
+use crate::session::{Name, NameHints};
 
 /// Bytes of the request's digest in the id of an echo: clients go on from a response by its id, so each
 /// needs its own.
@@ -60,12 +60,12 @@ fn seals(request: &Document) -> bool {
 
 /// The conversation that OpenAI keeps has an id. A request that only names the response it goes
 /// on from begins nowhere; it belongs to the conversation of that response.
-fn hints(request: &Document) -> BodyHints {
+fn hints(request: &Document) -> NameHints {
     let previous = || request.member(request.root(), "previous_response_id").and_then(|id| text(request, id));
     let name = conversation(request)
         .map(|id| Name::given("conversation", &id))
         .or_else(|| previous().map(|id| Name::follows(&id)));
-    BodyHints { name, wide: openai::wide(request) }
+    NameHints { name, wide: openai::wide(request) }
 }
 
 /// The conversation that OpenAI keeps: its id, or an object that has it.

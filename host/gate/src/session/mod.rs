@@ -22,8 +22,7 @@ use crate::apis::Api;
 
 pub(crate) use behind::PriorResponse;
 pub(crate) use intent::{Intent, locations};
-use name::Hint;
-pub(crate) use name::{BodyHints, CLAUDE_CODE, Name};
+pub(crate) use name::{CLAUDE_CODE, Name, NameHints};
 
 /// Whose tokens are made where clients are not told apart: the name that goes into
 /// [`TokenKeys::derive`]. The port is no part of it, so that a gate on another port knows the
@@ -53,7 +52,7 @@ type KnownResponse = (Arc<str>, Option<Arc<PriorResponse>>);
 /// What a request's header says about its conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
-    name: Option<Hint>,
+    name: Option<NameHints>,
     location: Option<&'static str>,
     /// What is asked for.
     pub(crate) intent: Option<Intent>,
@@ -61,7 +60,11 @@ pub(crate) struct Hints {
 
 impl Hints {
     pub(crate) fn of(headers: &HeaderMap) -> Hints {
-        Hints { name: Hint::of(headers), location: Intent::location(headers), intent: Intent::of(headers) }
+        Hints {
+            name: Some(NameHints::of(headers)),
+            location: Intent::location(headers),
+            intent: Intent::of(headers),
+        }
     }
 
     /// Returns our word for where a request of an API was asked, as far as its client says so.

@@ -33,17 +33,9 @@ const WINDOW: &str = "vscode-sessionid";
 /// The client whose sessions have their name in a header or in the body.
 pub(crate) const CLAUDE_CODE: &str = "claude-code";
 
-/// What a request's header says about its conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hint {
-    /// Its name.
-    Given(String),
-    /// Something wider.
-    Wide(String),
-}
-
-/// What a request's body says about its conversation.
-pub(crate) struct BodyHints {
+/// What a request says about its conversation, in its header or its body.
+#[derive(Clone, Debug)]
+pub(crate) struct NameHints {
     /// Its name.
     pub(crate) name: Option<Name>,
     /// Names of something wider, in a fixed order; "" where one is not given.
@@ -65,14 +57,14 @@ pub(crate) enum Name {
     None,
 }
 
-impl Hint {
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Hint> {
+impl NameHints {
+    /// Reads what a header says.
+    pub(super) fn of(headers: &HeaderMap) -> NameHints {
         let value = |name: &str| {
             headers.get(name).and_then(|value| value.to_str().ok()).filter(|value| !value.is_empty())
         };
-        let given =
-            GIVEN.iter().find_map(|(name, whose)| value(name).map(|id| Hint::Given(named(whose, id))));
-        given.or_else(|| value(WINDOW).map(|window| Hint::Wide(named("window", window))))
+        let name = GIVEN.iter().find_map(|(name, whose)| Some(Name::given(whose, value(name)?)));
+        NameHints { name, wide: value(WINDOW).map(|window| named("window", window)).into_iter().collect() }
     }
 }
 
@@ -87,21 +79,18 @@ impl Name {
         Name::Follows(follows(response))
     }
 
-    pub(super) fn of(document: &Document, hint: Option<&Hint>) -> Name {
+    pub(super) fn of(document: &Document, header: Option<&NameHints>) -> Name {
         let Some(conversation) = Api::conversation_in(document.format()) else { return Name::None };
-        if let Some(Hint::Given(name)) = hint {
-            return Name::Given(name.clone());
+        if let Some(name) = header.and_then(|header| header.name.clone()) {
+            return name;
         }
-        let BodyHints { name, wide } = (conversation.hints)(document);
+        let NameHints { name, wide } = (conversation.hints)(document);
         if let Some(name) = name {
             return name;
         }
         let openings = [true, false].map(|prompt| opening(document, prompt));
         let [Some(mut opening), Some(mut words)] = openings else { return Name::None };
-        let window = match hint {
-            Some(Hint::Wide(window)) => window.as_str(),
-            _ => "",
-        };
+        let window = header.and_then(|header| header.wide.first()).map_or("", String::as_str);
         for wide in wide.iter().map(String::as_str).chain([window]) {
             opening.add(wide);
             words.add(wide);
@@ -151,14 +140,14 @@ mod tests {
 
     use super::*;
 
-    fn name(format: Format, body: &Value, hint: Option<&Hint>) -> Name {
+    fn name(format: Format, body: &Value, hint: Option<&NameHints>) -> Name {
         Name::of(&Document::parse(body.to_string().into(), format, &Limits::default()).unwrap(), hint)
     }
 
-    fn hint(fields: &[(&'static str, &str)]) -> Option<Hint> {
+    fn hint(fields: &[(&'static str, &str)]) -> Option<NameHints> {
         let fields =
             fields.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
-        Hint::of(&fields.collect())
+        Some(NameHints::of(&fields.collect()))
     }
 
     const SESSION: &str = "0aa1f1d6-37fb-4f3b-aa5f-d92b6a8afae2";
@@ -173,7 +162,7 @@ mod tests {
     #[test]
     fn a_session_of_claude_code_has_one_name_wherever_it_stands() {
         let given = Name::Given(named(CLAUDE_CODE, SESSION));
-        let of = |user_id: &str, hint: Option<&Hint>| {
+        let of = |user_id: &str, hint: Option<&NameHints>| {
             name(Format::AnthropicMessages, &messages(&json!("s"), user_id, &["Hi"]), hint)
         };
         assert_eq!(of("u", hint(&[("x-claude-code-session-id", SESSION)]).as_ref()), given);
@@ -228,7 +217,7 @@ mod tests {
     // S0-86
     #[test]
     fn what_is_wider_only_tells_openings_apart() {
-        let of = |extra: &[(&str, &str)], hint: Option<Hint>, said: &str| {
+        let of = |extra: &[(&str, &str)], hint: Option<NameHints>, said: &str| {
             let mut body = json!({ "messages": [{ "role": "user", "content": said }] });
             for (key, value) in extra {
                 body[key] = (*value).into();
