@@ -42,7 +42,7 @@ pub(super) fn each_window(text: &str, mut f: impl FnMut(String, Encodings, Units
         if window.end <= start {
             continue;
         }
-        let (encodings, looked) = (Encodings::default(), 0);
+        let (encodings, looked) = (Vec::new(), 0);
         let mut view = Respelled { source: text, window: Window::new(text, start), encodings, looked };
         let mut end = window.end;
         view.extend(end);
@@ -55,7 +55,7 @@ pub(super) fn each_window(text: &str, mut f: impl FnMut(String, Encodings, Units
         }
         done = view.window.at.max(end);
         if !view.window.units.is_empty() {
-            f(view.window.text, view.encodings, view.window.units);
+            f(view.window.text, view.encodings.into_iter().collect(), view.window.units);
         }
     }
 }
@@ -162,7 +162,8 @@ fn between_percents(bytes: &[u8], at: usize) -> bool {
 struct Respelled<'a> {
     source: &'a str,
     window: Window<'a>,
-    encodings: Encodings,
+    /// Each once, and few: a set of them costs more than the text.
+    encodings: Vec<Encoding>,
     /// How far its text was looked at for a key's block.
     looked: usize,
 }
@@ -188,7 +189,9 @@ impl Respelled<'_> {
             Some(Spelling { encoding, means, length }) => {
                 let end = self.window.at + length;
                 self.window.spelled_to(end, means);
-                self.encodings.insert(encoding);
+                if !self.encodings.contains(&encoding) {
+                    self.encodings.push(encoding);
+                }
             }
             None => {
                 let plain = self.source[self.window.at..].chars().next();
