@@ -97,7 +97,7 @@ pub enum DeskError {
     #[error(transparent)]
     Place(#[from] ResolveError),
     /// The section is not one of this request.
-    #[error("the request has no such section: name one by the id that the turn shows")]
+    #[error("the request has no such section")]
     NoSuchPlace,
     /// There is no such conversation, or not any more.
     #[error("there is no such session: list them")]

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
 use leafgate_admin::{
-    AdminCall, AdminCommand, AdminView, ApiError, ErrorCode, Pending, RuntimeFile, SavedList, SessionList,
-    Status, Subagents, TurnSummary, read_answer,
+    AdminCall, AdminCommand, AdminView, ApiError, ErrorCode, Except, Pending, RuntimeFile, SavedList,
+    SessionList, Status, Subagents, TurnSummary, read_answer,
 };
 use leafgate_review::{AdminApi, ApiCall};
 use serde::Serialize;
@@ -127,9 +127,10 @@ impl AdminApi for AdminClient {
             // The gate knows neither the one turn that is asked for nor the numbers in the log.
             (AdminCall::Pending, _) => spelled(&Pending { turns: self.pending()? }),
             (AdminCall::Subagents, _) => spelled(&self.subagents()?),
-            (AdminCall::Except, Some(mut body)) => {
-                body["by"] = caller().into();
-                self.answer(*call, id, Some(spelled(&body).into()))?.into()
+            (AdminCall::Except, Some(body)) => {
+                let except: Except = serde_json::from_value(body).expect("they are the prompt's own words");
+                let body = spelled(&Except { by: caller(), ..except });
+                self.answer(*call, id, Some(body.into()))?.into()
             }
             (_, body) => self.answer(*call, id, body.map(|body| spelled(&body).into()))?.into(),
         })

@@ -96,7 +96,12 @@ impl From<DeskError> for CallFailure {
             | DeskError::Place(_)
             | DeskError::NoSuchPlace => ErrorCode::RefusedEdit,
         };
-        CallFailure::new(code, error.to_string())
+        let failure = CallFailure::new(code, error.to_string());
+        match error {
+            DeskError::NoSuchPlace => failure
+                .hint("name one by the id that the turn shows; only those outside all others are pinned"),
+            _ => failure,
+        }
     }
 }
 
