@@ -84,6 +84,7 @@ mod tests {
             let top = KEYS.iter().find(|top| top.name == key.name);
             assert_eq!(top.map(SettingKey::kind), Some(key.kind()), "{}", key.name);
         }
+        UPSTREAM_KEYS.iter().for_each(|key| _ = key.kind());
         for key in *KEYS {
             key.kind();
             assert!(key.within.iter().all(|name| names.contains(&**name)), "{}", key.name);

@@ -1,5 +1,5 @@
-//! Slots for the calls of one plugin: each running call takes one, in the order in which they were
-//! asked for.
+//! Slots for the calls of one plugin, and for those of all together: each running call takes one of
+//! each, in the order in which they were asked for.
 //!
 //! Without slots a slow plugin runs in every thread that judges requests. With them the other
 //! threads wait for it no longer than their own request may wait; and none of them is overtaken, so

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use leafgate_folder::{Listing, Reason, Stamp};
 use sha2::{Digest, Sha256};
 
-/// Most content that one look reads. For files beyond it, size and time stand for the content: a
+/// Most content that one look reads. For files beyond it, their stamps stand for the content: a
 /// folder of gigabytes must not keep a disk busy, and the loader refuses files that are larger than
 /// a plugin can be.
 const MAX_READ: u64 = 256 << 20;
@@ -70,7 +70,7 @@ impl Snapshot {
         self.content.is_some()
     }
 
-    /// Returns true if names, sizes and times are unchanged, so that a look without an event need
+    /// Returns true if names and stamps are unchanged, so that a look without an event need
     /// not read everything again.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {
         let listed = leafgate_folder::list(folder);

@@ -123,8 +123,11 @@ impl<'k> Finder<'k> {
     fn redact_encoded(&self, draft: &mut Draft, one: &Encoded) -> Result<bool, EditError> {
         let Some(first) = self.automaton.find(&one.text) else { return Ok(false) };
         let first = self.stand_ins[first.pattern().as_usize()].clone();
-        let replacements: Vec<&str> = self.stand_ins.iter().map(|known| &*known.replacement).collect();
-        let replacement = self.automaton.replace_all(&one.text, &replacements);
+        let mut replacement = String::with_capacity(one.text.len());
+        self.automaton.replace_all_with(&one.text, &mut replacement, |found, _, text| {
+            text.push_str(&self.stand_ins[found.pattern().as_usize()].replacement);
+            true
+        });
         match encoded::write(draft, one, &StandIn { replacement, ..first }) {
             // The digits were removed by another redaction.
             Err(EditError::BadRange) => Ok(false),

@@ -84,8 +84,15 @@ impl DevFiles {
         let mut files = BTreeMap::new();
         let is_written = |entry: &DirEntry| entry.depth() == 0 || !is_left_out(entry.file_name());
         for entry in WalkDir::new(folder).into_iter().filter_entry(is_written) {
+            // What is gone since is no file.
+            let is_gone = |error: &walkdir::Error| {
+                error.depth() > 0
+                    && error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+            };
+            if entry.as_ref().is_err_and(is_gone) {
+                continue;
+            }
             let entry = entry.with_context(cannot)?;
-            // A file that is gone since is no file.
             let metadata = entry.metadata().ok().filter(Metadata::is_file);
             files.extend(metadata.map(|metadata| (entry.into_path(), Stamp::of(&metadata))));
             ensure!(files.len() <= MOST_FILES, "{}: it holds more than {MOST_FILES} files", cannot());
