@@ -243,6 +243,7 @@ fn archives_are_read_and_what_is_in_them() {
     finds(&zip(&[(WORD, b"a name")]));
     finds(&gzip(text.as_bytes()));
     finds(&tar(&[("a.env", text.as_bytes())]));
+    finds(&tar(&[("BZh91AY&SY.env", text.as_bytes())]));
     finds(&gzip(&tar(&[("a", b"b"), ("a.env", text.as_bytes())])));
     finds(&zip(&[("inner.zip", &zip(&[("inner.pdf", &pdf(&[WORD]))]))]));
     let mut deep = text.into_bytes();

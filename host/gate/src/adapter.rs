@@ -82,8 +82,10 @@ impl Exchange {
         let work = move || {
             let mut came = came;
             let (client, parts) = (self.api, &self.parts);
-            let document = Document::parse(came.decoded(self.caps())?, format, &self.limits.document)
-                .map_err(unreadable)?;
+            let body = came.decoded(self.caps())?;
+            // Before anything is made of it: the adapted form is about as large.
+            came.reservation.cover(came.body.len() + body.len())?;
+            let document = Document::parse(body, format, &self.limits.document).map_err(unreadable)?;
             let named = || client.model(parts.uri.path());
             let model = document.model().map(String::from).or_else(named).unwrap_or_default();
             let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();

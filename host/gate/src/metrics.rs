@@ -141,7 +141,7 @@ impl Metrics {
     }
 
     fn write(&self, page: &mut Page) {
-        let plugins = lock(&self.plugin_micros.0);
+        let plugins = lock(&self.plugin_micros.0).clone();
         let plugins = plugins.iter().map(|(plugin, micros)| ([&**plugin], seconds(*micros)));
         let help = "Time that calls of a plugin took.";
         page.family("plugin_seconds_total", "counter", help, ["plugin"], plugins);

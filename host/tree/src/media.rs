@@ -71,11 +71,12 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 impl FileKind {
     /// Returns what a file is by its first bytes, or all of them.
     pub fn of(head: &[u8]) -> Self {
+        // A tar archive begins with the name of its first file, which may be any of these bytes.
+        let is_tar = head.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar"));
+        let tar = is_tar.then_some(PackedFormat::Tar);
         match PACKED.iter().find(|(magic, ..)| head.starts_with(magic)) {
-            Some((_, name, format)) => FileKind::Packed(name, *format),
-            None if head.get(USTAR..).is_some_and(|rest| rest.starts_with(b"ustar")) => {
-                FileKind::Packed("an archive", Some(PackedFormat::Tar))
-            }
+            Some((_, name, format)) => FileKind::Packed(name, format.or(tar)),
+            None if is_tar => FileKind::Packed("an archive", tar),
             None if is_media(head) => FileKind::Media,
             None if is_text(head) => FileKind::Text,
             None => FileKind::Unknown,

@@ -91,11 +91,20 @@ pub(crate) fn hide(hidden: &mut Vec<Labelled>, more: Vec<Labelled>) {
     });
 }
 
-/// Returns the one stretch that received ones are, which a range of so many bytes covers; `None` where anything else is in it.
-pub(crate) fn whole(stretches: &[Range<usize>], length: usize) -> Option<Range<usize>> {
-    let whole = stretches.first()?.start..stretches.last()?.end;
-    let received: usize = stretches.iter().map(Range::len).sum();
-    (received == length && whole.len() == length).then_some(whole)
+/// The received stretches that a range of a text covers.
+pub(crate) struct Covered {
+    pub(crate) stretches: Vec<Range<usize>>,
+    /// Whether nothing else is in it, a mark of what was taken away among them.
+    alone: bool,
+}
+
+impl Covered {
+    /// Returns the one stretch that these are; `None` where there are several, or anything else is among them.
+    pub(crate) fn whole(&self) -> Option<Range<usize>> {
+        let joined = self.stretches.windows(2).all(|pair| pair[0].end == pair[1].start);
+        let whole = self.stretches.first()?.start..self.stretches.last()?.end;
+        (self.alone && joined).then_some(whole)
+    }
 }
 
 /// A walk over the pieces from the beginning of the text to its end, at most once.
@@ -247,15 +256,15 @@ impl LeafPieces {
 
     /// The received stretches that each range of the present text covers: what a redaction there takes away. The ranges are sorted and
     /// do not overlap.
-    pub(crate) fn received<'r>(
-        &self,
-        ranges: impl Iterator<Item = &'r Range<usize>>,
-    ) -> Vec<Vec<Range<usize>>> {
+    pub(crate) fn received<'r>(&self, ranges: impl Iterator<Item = &'r Range<usize>>) -> Vec<Covered> {
         let mut walk = PieceWalk::new(self);
         let covered = |range: &Range<usize>| {
-            let mut covered = Vec::new();
+            let mut covered = Covered { stretches: Vec::new(), alone: true };
             walk.covered(range.start, drop);
-            walk.covered(range.end, |piece| covered.extend(piece.received()));
+            walk.covered(range.end, |piece| match piece.received() {
+                Some(at) => covered.stretches.push(at),
+                None => covered.alone = false,
+            });
             covered
         };
         ranges.map(covered).collect()

@@ -172,8 +172,9 @@ impl<'a> Scan<'a> {
     fn token(&mut self, index: usize, hit: Range<usize>) {
         let row = &*self.engine.rows[index];
         let slowly = cfg!(test) && self.slowly;
-        let may_match = slowly || row.lead().fits(&self.bytes()[hit.start..], hit.len());
-        if !row.bounds.begins(self.bytes(), hit.start) || !may_match {
+        // The lead is made once it is asked for, and most hits are within words.
+        let may_match = || slowly || row.lead().fits(&self.bytes()[hit.start..], hit.len());
+        if !row.bounds.begins(self.bytes(), hit.start) || !may_match() {
             return;
         }
         // What is as long as this is read again and again where keywords stand close together.

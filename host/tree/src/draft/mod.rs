@@ -334,7 +334,7 @@ impl Draft {
         let mut records = Vec::with_capacity(redactions.len());
         let mut edits = Vec::with_capacity(redactions.len());
         let (mut grown, mut shrunk) = (0, 0);
-        for (place, (redaction, stretches)) in redactions.iter().zip(&received).enumerate() {
+        for (place, (redaction, covered)) in redactions.iter().zip(&received).enumerate() {
             let number = first + place;
             let start = redaction.at.start + grown - shrunk;
             grown += redaction.replacement.len();
@@ -349,7 +349,7 @@ impl Draft {
                 author: author.clone(),
                 detector: redaction.detector.clone(),
                 terms: redaction.terms.clone(),
-                received: pieces::whole(stretches, redaction.at.len()),
+                received: covered.whole(),
             });
             let text = redaction.replacement.as_str().into();
             let new = LeafPiece::Redacted { label: redaction.label.clone(), text, record: Some(number) };
@@ -362,7 +362,7 @@ impl Draft {
         let labelled = redactions
             .iter()
             .zip(received)
-            .flat_map(|(one, stretches)| stretches.into_iter().map(|at| (at, Arc::clone(&one.label))));
+            .flat_map(|(one, covered)| covered.stretches.into_iter().map(|at| (at, Arc::clone(&one.label))));
         let (length, hidden) = (original.len(), labelled.collect());
         self.amend(node, length, pieces, hidden);
         Arc::make_mut(&mut self.journal.redactions).extend(records);

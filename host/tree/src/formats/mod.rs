@@ -192,7 +192,7 @@ impl Format {
         self.spec().aliases
     }
 
-    /// The format that a word means: its name or an alias.
+    /// The format that a word means: its name or an alias, of which [`Format::from_name`] knows none.
     pub fn from_word(word: &str) -> Option<Format> {
         let means = |format: &Format| format.name() == word || format.aliases().contains(&word);
         Format::ALL.iter().copied().find(means)

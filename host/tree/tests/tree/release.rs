@@ -105,6 +105,22 @@ fn what_was_written_and_redacted_then_cannot_be_released() {
 }
 
 #[test]
+fn what_stands_beside_something_deleted_cannot_be_released_with_it() {
+    let edits: [(&[(std::ops::Range<usize>, &str)], _); 2] =
+        [(&[(0..3, "")], 0..8), (&[(16..19, "bob"), (5..5, "ZZ"), (5..7, "")], 3..11)];
+    for (edits, at) in edits {
+        let mut draft = draft();
+        let node = leaf(&draft, TEXT);
+        for (at, text) in edits {
+            draft.splice(node, vec![(at.clone(), (*text).to_owned())], &Author::Person).unwrap();
+        }
+        let email = releasable(&mut draft, redaction(at, "EMAIL_1"));
+        draft.redact(node, &[email], &rule()).unwrap();
+        assert_eq!(draft.release(0), Err(EditError::NotReceived));
+    }
+}
+
+#[test]
 fn a_finding_over_two_parts_is_released_in_both_or_in_none() {
     let mut draft = draft();
     let parts = ["/messages/1/content/0/text", "/messages/1/content/1/text"].map(|at| leaf(&draft, at));
