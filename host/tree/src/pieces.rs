@@ -92,13 +92,13 @@ pub(crate) fn hide(hidden: &mut Vec<Labelled>, more: Vec<Labelled>) {
 }
 
 /// The received stretches that a range of a text covers.
-pub(crate) struct Covered {
+pub(crate) struct CoveredStretches {
     pub(crate) stretches: Vec<Range<usize>>,
     /// Whether nothing else is in it, a mark of what was taken away among them.
     alone: bool,
 }
 
-impl Covered {
+impl CoveredStretches {
     /// Returns the one stretch that these are; `None` where there are several, or anything else is among them.
     pub(crate) fn whole(&self) -> Option<Range<usize>> {
         let joined = self.stretches.windows(2).all(|pair| pair[0].end == pair[1].start);
@@ -256,10 +256,13 @@ impl LeafPieces {
 
     /// The received stretches that each range of the present text covers: what a redaction there takes away. The ranges are sorted and
     /// do not overlap.
-    pub(crate) fn received<'r>(&self, ranges: impl Iterator<Item = &'r Range<usize>>) -> Vec<Covered> {
+    pub(crate) fn received<'r>(
+        &self,
+        ranges: impl Iterator<Item = &'r Range<usize>>,
+    ) -> Vec<CoveredStretches> {
         let mut walk = PieceWalk::new(self);
         let covered = |range: &Range<usize>| {
-            let mut covered = Covered { stretches: Vec::new(), alone: true };
+            let mut covered = CoveredStretches { stretches: Vec::new(), alone: true };
             walk.covered(range.start, drop);
             walk.covered(range.end, |piece| match piece.received() {
                 Some(at) => covered.stretches.push(at),
