@@ -4,11 +4,10 @@
 //! it is always the newest; a conversation that was selected by hand stays, and then modes pause
 //! requests of that one alone.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use indexmap::IndexMap;
+use hashlink::LinkedHashMap;
 use leafgate_admin::{SessionView, ShownText, TurnClass};
 
 use crate::identity::{ModelKey, Title};
@@ -30,8 +29,8 @@ pub struct Request {
 /// The conversations.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
-    /// By when they last asked; the newest one is the last.
-    known: IndexMap<Arc<str>, KnownSession>,
+    /// By when they last asked; the newest one is the last. To renew or to forget one costs the same among many: each request does.
+    known: LinkedHashMap<Arc<str>, KnownSession>,
     active: Option<Arc<str>>,
     follows: bool,
 }
@@ -46,14 +45,14 @@ struct KnownSession {
 
 impl Default for SessionTable {
     fn default() -> Self {
-        SessionTable { known: IndexMap::new(), active: None, follows: true }
+        SessionTable { known: LinkedHashMap::new(), active: None, follows: true }
     }
 }
 
 impl SessionTable {
     /// A main request has come. Returns whether its conversation became the active one.
     pub(crate) fn renew(&mut self, request: &Request, now: Tick) -> bool {
-        let before = self.known.shift_remove(&request.session);
+        let before = self.known.remove(&request.session);
         let (requests, words) = before.map_or((0, None), |known| (known.requests, known.words));
         let title = request.title.clone();
         let session = KnownSession { title, requests: requests + 1, last: now, words };
@@ -87,7 +86,7 @@ impl SessionTable {
 
     /// Forgets a conversation. Returns whether it was known.
     pub(crate) fn forget(&mut self, session: &str) -> bool {
-        if self.known.shift_remove(session).is_none() {
+        if self.known.remove(session).is_none() {
             return false;
         }
         if self.active.as_deref() == Some(session) {
@@ -108,7 +107,7 @@ impl SessionTable {
         let before = self.active.clone();
         let mut surplus = self.known.len().saturating_sub(most);
         let newest = self.newest();
-        let mut gone = HashSet::new();
+        let mut gone = Vec::new();
         for (session, known) in &self.known {
             let stale = known.last.after(ttl) <= now;
             if surplus == 0 && !stale {
@@ -117,12 +116,11 @@ impl SessionTable {
             let is_kept = [&self.active, &newest].iter().any(|kept| kept.as_ref() == Some(session));
             if !has_turns(session) && (stale || !is_kept) {
                 surplus = surplus.saturating_sub(1);
-                gone.insert(Arc::clone(session));
+                gone.push(Arc::clone(session));
             }
         }
-        self.known.retain(|session, _| !gone.contains(session));
-        if self.active.as_ref().is_some_and(|active| gone.contains(active)) {
-            self.active = if self.follows { self.newest() } else { None };
+        for session in gone {
+            self.forget(&session);
         }
         before != self.active
     }
@@ -162,7 +160,7 @@ impl SessionTable {
     }
 
     fn newest(&self) -> Option<Arc<str>> {
-        self.known.last().map(|(session, _)| Arc::clone(session))
+        self.known.back().map(|(session, _)| Arc::clone(session))
     }
 
     fn activate(&mut self, session: &Arc<str>) -> bool {
