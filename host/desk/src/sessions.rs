@@ -174,6 +174,8 @@ impl SessionTable {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     const TTL: Duration = Duration::from_secs(60);
@@ -246,5 +248,27 @@ mod tests {
         assert_eq!(listed(&sessions), ["e"]);
         sessions.tidy(at(64), TTL, 3, |_| false);
         assert_eq!(sessions.list(Tick::default()).count(), 0);
+    }
+
+    #[test]
+    fn a_request_costs_the_same_among_many_conversations() {
+        let fastest = |kept: usize| {
+            let sessions: Vec<_> = (0..kept).map(|number| asks(&format!("conversation {number}"))).collect();
+            let mut table = SessionTable::default();
+            let mut next = sessions.iter().cycle();
+            let mut ask = || {
+                table.renew(next.next().expect("it never ends"), at(0));
+                table.tidy(at(0), TTL, kept, |_| false);
+            };
+            (0..kept).for_each(|_| ask());
+            let rounds = (0..20).map(|_| {
+                let start = Instant::now();
+                (0..50).for_each(|_| ask());
+                start.elapsed()
+            });
+            rounds.min().unwrap_or_default()
+        };
+        let (few, many) = (fastest(10), fastest(20_000));
+        assert!(many < few * 20, "{many:?} among 20,000, {few:?} among 10");
     }
 }
