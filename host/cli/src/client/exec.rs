@@ -10,7 +10,7 @@ use leafgate_admin::shown_url;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::UpstreamTarget;
 
-use super::bypass::{Noticed, Watch};
+use super::bypass::Watch;
 use super::choice::{self, ChosenGate, RunningGate};
 use super::codex::{CodexLogin, PrivateHome};
 use super::detour::DetourSearch;
@@ -132,7 +132,10 @@ impl<'s> ClientStart<'s> {
                 exit = program.ended() => exit,
                 never = confined.serve() => match never {},
             },
-            None => watched(program, &watch, printer).await,
+            None => {
+                let pid = program.id();
+                watch.until(program.ended(), pid, |line| printer.error_line(line)).await
+            }
         }
     }
 
@@ -186,25 +189,6 @@ impl<'s> ClientStart<'s> {
             Some(format!("{}:{}", url.host()?, url.port_u16().unwrap_or(usual)))
         })
     }
-}
-
-/// Waits for the end of a program, and says if it asks past the gate.
-async fn watched(program: Program, watch: &Watch, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let (mut noticed, pid) = (Noticed::default(), program.id());
-    let watching = async {
-        if let Some(pid) = pid {
-            watch.run(pid, &mut noticed, |line| printer.error_line(line)).await;
-        }
-        std::future::pending::<std::convert::Infallible>().await
-    };
-    let exit = tokio::select! {
-        exit = program.ended() => exit,
-        never = watching => match never {},
-    };
-    if let Some(line) = watch.told(&noticed) {
-        printer.error_line(&line);
-    }
-    exit
 }
 
 /// Returns where a gate listens.
