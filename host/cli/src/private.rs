@@ -2,12 +2,12 @@
 //! folder are for their owner alone.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
@@ -37,6 +37,13 @@ pub(crate) fn write_json(folder: &Path, name: &str, record: &impl Serialize) -> 
     let mut text = serde_json::to_vec_pretty(record)?;
     text.push(b'\n');
     write(folder, name, &text)
+}
+
+/// Refuses what others may use in one of these ways, as the bits of its mode say; `to_do` mends that.
+pub(crate) fn ensure_mode(found: &Metadata, refused: u32, may: &str, to_do: &str) -> anyhow::Result<()> {
+    let mode = found.permissions().mode() & 0o777;
+    ensure!(mode & refused == 0, "others may {may} (mode {mode:03o}): {to_do}");
+    Ok(())
 }
 
 /// Opens a file of a folder that processes lock. It is never removed.
