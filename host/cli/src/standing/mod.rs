@@ -136,12 +136,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
 
 /// Returns the URLs of all upstreams that the gate would be started with.
 pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
-    let config = setup(settings)?.config;
-    let first = match config.upstream {
-        FirstUpstream::Own(first) => Some(first.target.to_string()),
-        FirstUpstream::Named(_) => None,
-    };
-    Ok(first.into_iter().chain(config.named.iter().map(|named| named.upstream.target.to_string())).collect())
+    Ok(setup(settings)?.config.upstreams().map(|upstream| upstream.target.to_string()).collect())
 }
 
 /// Returns whether a name is one of the usual upstreams.
