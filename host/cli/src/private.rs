@@ -8,8 +8,6 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
 
 /// Returns what was found; `None` where nothing is there.
@@ -18,25 +16,6 @@ pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         found => found.map(Some),
     }
-}
-
-/// Reads a record of JSON, the default where none was ever written. `unusable` says what to do with one
-/// that is none.
-pub(crate) fn read_json<T: Default + DeserializeOwned>(
-    path: &Path,
-    unusable: impl Fn() -> String,
-) -> anyhow::Result<T> {
-    match if_there(fs::read(path)).with_context(&unusable)? {
-        None => Ok(T::default()),
-        Some(text) => serde_json::from_slice(&text).with_context(unusable),
-    }
-}
-
-/// Writes a record of JSON.
-pub(crate) fn write_json(folder: &Path, name: &str, record: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(record)?;
-    text.push(b'\n');
-    write(folder, name, &text)
 }
 
 /// Refuses what others may use in one of these ways, as the bits of its mode say; `to_do` mends that.
