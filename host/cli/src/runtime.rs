@@ -7,6 +7,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader};
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -48,6 +49,12 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
         Some(folder) => Ok(folder.join("leafgate")),
         None => Ok(home::data_folder()?.join("run")),
     }
+}
+
+/// Returns the address that a gate's URL names, that of its clients or that of its admin API.
+pub(crate) fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
+    let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
+    address.with_context(|| format!("{url} names no address of a gate"))
 }
 
 /// Returns the name of the runtime file of a gate that listens on this port.

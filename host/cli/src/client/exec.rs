@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -21,7 +21,7 @@ use crate::confine::{self, Confined, Confinement};
 use crate::mode::unguarded;
 use crate::options::{ExecArgs, policy_name};
 use crate::print::{Exit, Printer};
-use crate::{mode, settings};
+use crate::{mode, runtime, settings};
 
 /// The variables that name a proxy.
 pub(crate) const PROXIES: [&str; 6] =
@@ -142,7 +142,7 @@ impl<'s> ClientStart<'s> {
     /// Returns the command that nothing but the gate is in reach of, where that was asked for.
     fn confined(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Option<Confined>> {
         let Some(way) = self.confinement else { return Ok(None) };
-        let address = address(gate)?;
+        let address = runtime::address_of(&gate.status.listen)?;
         if address.ip() != Ipv4Addr::LOCALHOST {
             bail!(
                 "--only needs a gate at 127.0.0.1, and this one listens at {address}: name another with --gate"
@@ -174,7 +174,7 @@ impl<'s> ClientStart<'s> {
         Ok(Watch {
             program: self.program().into_owned(),
             is_client: self.known.is_some_and(|client| client.asks_models),
-            gate: address(gate)?,
+            gate: runtime::address_of(&gate.status.listen)?,
             upstreams: self.asked().collect(),
         })
     }
@@ -189,15 +189,6 @@ impl<'s> ClientStart<'s> {
             Some(format!("{}:{}", url.host()?, url.port_u16().unwrap_or(usual)))
         })
     }
-}
-
-/// Returns where a gate listens.
-fn address(gate: &ChosenGate) -> anyhow::Result<SocketAddr> {
-    let listen = &gate.status.listen;
-    listen
-        .strip_prefix("http://")
-        .and_then(|text| text.parse().ok())
-        .with_context(|| format!("the gate listens at {listen}"))
 }
 
 /// Returns what is said of the gate that a program is behind.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use crate::home;
 use crate::kept::KeptRecord;
+use crate::runtime;
 use crate::vscode::{self, Names};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +59,7 @@ impl StandingRecord {
 
     /// Returns the port where it stood last.
     pub(super) fn port(&self) -> anyhow::Result<Option<u16>> {
-        self.url.as_deref().map(port_of).transpose()
+        let address = self.url.as_deref().map(runtime::address_of).transpose()?;
+        Ok(address.map(|address| address.port()))
     }
-}
-
-/// Returns the port of a gate's URL.
-pub(super) fn port_of(url: &str) -> anyhow::Result<u16> {
-    let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
-    port.with_context(|| format!("{url} names no port"))
 }

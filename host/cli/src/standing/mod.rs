@@ -145,7 +145,7 @@ pub(crate) fn detach() {
 /// service keeps it.
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
-    let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
+    let file = runtime::folder()?.join(runtime::file_of(runtime::address_of(listen)?.port()));
     StandingRecord::change(&data, |kept| {
         // One that came in the place of a service's makes way for it when nobody is behind it.
         let stays = kept.stays && kept.service.is_none();
