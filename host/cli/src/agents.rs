@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{Method, Request, Uri};
+use http::{Method, Request};
 use http_body_util::Full;
 use leafgate_agents::{Agent, Permission, Team};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::exchange;
 use crate::options::GateArgs;
 use crate::print::{Exit, Printer, Style, counted};
-use crate::team;
+use crate::{runtime, team};
 
 #[derive(Subcommand)]
 pub(crate) enum AgentsCommand {
@@ -132,9 +132,7 @@ fn describe(team: &Team, agent: &Agent, printer: &mut Printer) -> anyhow::Result
 
 fn run_task(args: &RunTaskArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let gate = args.gate.find()?;
-    let nowhere = "the runtime file names no address of the gate";
-    let url: Uri = gate.listen.parse().context(nowhere)?;
-    let address: SocketAddr = url.authority().context(nowhere)?.as_str().parse().context(nowhere)?;
+    let address = runtime::address_of(&gate.listen)?;
     let path = match &args.agent {
         Some(name) => format!("/agents/{name}/v1/chat/completions"),
         None => "/agents/v1/chat/completions".to_owned(),

@@ -8,20 +8,21 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use leafgate_admin::ShownText;
 use leafgate_assemble::Step;
 use leafgate_chat::redact::ranges::{Ranges, Stale};
-use leafgate_gate::SavedStore;
+use leafgate_gate::{SavedStore, request_diff};
 use leafgate_policy::{Hold, Report, Route, Verdict};
+use leafgate_review::rows;
 use leafgate_saved::SavedEditOutcome;
-use leafgate_tree::{Author, BadOperation, Draft, Misfit, Operation, Replay, display_mask};
+use leafgate_tree::{Author, BadOperation, Draft, LeftOut, Misfit, Operation, Replay, display_mask};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::options::ApplyArgs;
-use crate::print::{Exit, Printer, Style};
+use crate::print::{Exit, Printer};
 use crate::request::{self, EarlierEdits, JudgedRequest};
 use crate::saved::SavedFolder;
-use crate::words;
 use crate::{masking, policy};
 
 pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
@@ -222,35 +223,23 @@ impl<'a> Applied<'a> {
     }
 }
 
-/// Prints each changed leaf, with redacted values masked: no such value is in what a draft shows.
+/// Prints what came against what would leave, as the prompt shows it: no value that a rule redacted is in
+/// what a draft shows, and a key may be a secret too.
 pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    let changes = draft.changes(display_mask);
-    // A key may be a secret too.
-    let path = |node| masking::masked(&draft.display_path(node));
-    let head = |place: &str, authors: &str, printer: &mut Printer| {
-        printer.text(Style::Strong, place)?;
-        printer.text(Style::Dim, &format!("  {authors}\n"))
-    };
-    for leaf in changes.leaves {
-        head(&path(leaf.node), &joined(&leaf.authors), printer)?;
-        words::print(leaf.before.expose(), leaf.after.expose(), printer)?;
+    let mut diff = request_diff(draft);
+    let deleted = draft.changes(display_mask).deleted;
+    let said =
+        |section: &LeftOut<'_>| format!("{}  {}", draft.display_path(section.node), joined(&section.authors));
+    diff.deleted = deleted.iter().map(said).collect();
+    let paths = diff.leaves.iter_mut().map(|leaf| &mut leaf.path).chain(&mut diff.deleted);
+    let paths = paths.chain(diff.inserted.iter_mut().map(|inserted| &mut inserted.before));
+    for path in paths.chain(diff.options.iter_mut().map(|option| &mut option.key)) {
+        *path = masking::masked(path);
     }
-    for inserted in changes.inserted {
-        let place = format!("before {}", path(inserted.before));
-        head(&place, &inserted.author.to_string(), printer)?;
-        printer.text(Style::Added, &format!("  [+{}+]\n", inserted.text().expose()))?;
+    for option in &mut diff.options {
+        option.json = ShownText::new(masking::masked(option.json.expose()));
     }
-    for option in changes.options {
-        head(&masking::masked(option.key()), &option.author.to_string(), printer)?;
-        let json = masking::masked(option.json().expose());
-        printer.text(Style::Added, &format!("  [+{json}+]\n"))?;
-    }
-    for section in changes.deleted {
-        head(&path(section.node), &joined(&section.authors), printer)?;
-        let label = masking::masked(&draft.section_label(section.section));
-        printer.text(Style::Deleted, &format!("  [-{label}-]\n"))?;
-    }
-    Ok(())
+    Ok(printer.rows(&rows::diff_rows(&diff))?)
 }
 
 /// Returns the authors. A section that is left out together with another one has no author of its

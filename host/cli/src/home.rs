@@ -7,10 +7,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use leafgate_gate::LOCAL_CLIENT;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use sha2::{Digest as _, Sha256};
@@ -98,13 +97,8 @@ fn installation_key(folder: &Path) -> anyhow::Result<InstallationKey> {
 
 fn read(path: &Path) -> anyhow::Result<InstallationKey> {
     let file = File::open(path)?;
-    let mode = file.metadata()?.permissions().mode();
-    if mode & 0o077 != 0 {
-        bail!(
-            "others may read it (mode {:03o}): run `chmod 600` on it, or remove it if somebody may have",
-            mode & 0o777
-        );
-    }
+    let to_do = "run `chmod 600` on it, or remove it if somebody may have";
+    private::ensure_mode(&file.metadata()?, 0o077, "read it", to_do)?;
     let text = io::read_to_string(file)?;
     let bytes = leafgate_contract::of_hex(text.trim_end()).context(
         "it is not 64 hexadecimal digits: restore it, or remove it and lose what older tokens stand for",
@@ -128,6 +122,7 @@ fn create(folder: &Path, path: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 

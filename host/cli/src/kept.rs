@@ -1,53 +1,61 @@
-//! What outlives a run besides the installation's key: the mode that was chosen last.
+//! Records of JSON in the data folder, which outlive a run, and the first of them: the mode that was
+//! chosen last.
 //!
-//! It lies in `mode.json` of the data folder, for all gates of the installation: the next one that
-//! starts begins with it. A single pause (`interceptOnce`) is for the run in which it was asked for.
+//! That lies in `mode.json`, for all gates of the installation: the next one that starts begins with it.
+//! A single pause (`interceptOnce`) is for the run in which it was asked for.
 
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
+use anyhow::Context as _;
 use leafgate_admin::TurnMode;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::private;
 
-const MODE_FILE: &str = "mode.json";
+/// A record of JSON, the default where none was ever written.
+pub(crate) trait KeptRecord: Default + Serialize + DeserializeOwned {
+    /// Its file in the data folder.
+    const FILE: &'static str;
+    /// What is to be done with one that cannot be used.
+    const MEND: &'static str;
 
-#[derive(Default, Serialize, Deserialize)]
-struct ModeRecord {
-    mode: TurnMode,
-}
-
-/// The kept mode of one data folder.
-#[derive(Clone)]
-pub(crate) struct KeptMode(PathBuf);
-
-impl KeptMode {
-    pub(crate) fn in_folder(folder: PathBuf) -> KeptMode {
-        KeptMode(folder)
-    }
-
-    /// The mode to begin with: `off` where none was ever chosen.
+    /// Reads it.
     ///
     /// # Errors
-    /// When there is a file that cannot be read. To begin without a pause that somebody asked for
-    /// would let requests leave unseen.
-    pub(crate) fn read(&self) -> anyhow::Result<TurnMode> {
-        let path = self.0.join(MODE_FILE);
-        let unusable = || {
-            format!(
-                "the mode of the last run, {}, cannot be used: remove the file, and turns are sent normally",
-                path.display()
-            )
-        };
-        private::read_json(&path, unusable).map(|ModeRecord { mode }| mode)
+    /// When there is a file that cannot be read: what somebody decided would be forgotten without a word.
+    fn read(data: &Path) -> anyhow::Result<Self> {
+        let path = data.join(Self::FILE);
+        let unusable = || format!("{} cannot be used: {}", path.display(), Self::MEND);
+        match private::if_there(fs::read(&path)).with_context(unusable)? {
+            None => Ok(Self::default()),
+            Some(text) => serde_json::from_slice(&text).with_context(unusable),
+        }
     }
 
-    /// Keeps a mode. Once this returns, it is found again whatever happens to process and machine;
-    /// until then the one before it is.
-    pub(crate) fn write(&self, mode: TurnMode) -> io::Result<()> {
-        private::write_json(&self.0, MODE_FILE, &ModeRecord { mode })
+    /// Writes it. Once this returns, it is found again whatever happens to process and machine; until
+    /// then the one before it is.
+    fn write(&self, data: &Path) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        private::write(data, Self::FILE, &text).map_err(|error| {
+            let path = data.join(Self::FILE);
+            io::Error::new(error.kind(), format!("{} cannot be written: {error}", path.display()))
+        })
     }
+}
+
+/// The mode that was chosen last; `off` where none ever was.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct KeptMode {
+    pub(crate) mode: TurnMode,
+}
+
+impl KeptRecord for KeptMode {
+    const FILE: &'static str = "mode.json";
+    const MEND: &'static str = "remove the file of the last run's mode, and turns are sent normally";
 }
 
 #[cfg(test)]
@@ -60,37 +68,37 @@ mod tests {
     #[test]
     fn the_last_mode_is_found_again_and_no_draft_is_left() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptMode::in_folder(folder.path().join("data"));
-        assert_eq!(kept.read().unwrap(), TurnMode::Off);
+        let data = folder.path().join("data");
+        assert_eq!(KeptMode::read(&data).unwrap().mode, TurnMode::Off);
         for &mode in TurnMode::ALL {
-            kept.write(mode).unwrap();
-            assert_eq!(kept.read().unwrap(), mode);
+            KeptMode { mode }.write(&data).unwrap();
+            assert_eq!(KeptMode::read(&data).unwrap().mode, mode);
         }
-        let files: Vec<_> = fs::read_dir(&kept.0).unwrap().map(|file| file.unwrap().path()).collect();
-        assert_eq!(files, [kept.0.join(MODE_FILE)]);
+        let files: Vec<_> = fs::read_dir(&data).unwrap().map(|file| file.unwrap().path()).collect();
+        assert_eq!(files, [data.join(KeptMode::FILE)]);
         assert_eq!(fs::metadata(&files[0]).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
     fn a_draft_of_a_killed_process_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptMode::in_folder(folder.path().to_owned());
-        kept.write(TurnMode::InterceptAlways).unwrap();
-        let draft = folder.path().join(format!(".{MODE_FILE}.{}", std::process::id()));
+        let data = folder.path();
+        KeptMode { mode: TurnMode::InterceptAlways }.write(data).unwrap();
+        let draft = data.join(format!(".{}.{}", KeptMode::FILE, std::process::id()));
         fs::write(&draft, "{\"mode\":\"of").unwrap();
-        assert_eq!(kept.read().unwrap(), TurnMode::InterceptAlways);
-        kept.write(TurnMode::AutoOverride).unwrap();
-        assert_eq!(kept.read().unwrap(), TurnMode::AutoOverride);
+        assert_eq!(KeptMode::read(data).unwrap().mode, TurnMode::InterceptAlways);
+        KeptMode { mode: TurnMode::AutoOverride }.write(data).unwrap();
+        assert_eq!(KeptMode::read(data).unwrap().mode, TurnMode::AutoOverride);
         assert!(!draft.exists());
     }
 
     #[test]
     fn what_is_no_mode_is_an_error_and_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptMode::in_folder(folder.path().to_owned());
+        let data = folder.path();
         for broken in ["", "{}", "{\"mode\":\"sometimes\"}", "off"] {
-            fs::write(folder.path().join(MODE_FILE), broken).unwrap();
-            let error = format!("{:#}", kept.read().unwrap_err());
+            fs::write(data.join(KeptMode::FILE), broken).unwrap();
+            let error = format!("{:#}", KeptMode::read(data).map(drop).unwrap_err());
             assert!(error.contains("remove the file"), "{error}");
         }
     }

@@ -61,7 +61,6 @@ mod team;
 mod tree;
 mod verify;
 mod vscode;
-mod words;
 
 use std::time::Duration;
 

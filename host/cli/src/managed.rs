@@ -13,10 +13,11 @@ use leafgate_admin::RuntimeFile;
 use leafgate_config::{Layer, Settings};
 use leafgate_contract::Signer;
 use leafgate_diagnostic::Diagnostics;
-use leafgate_gate::{FirstUpstream, GateConfig, UpstreamTarget};
+use leafgate_gate::{GateConfig, UpstreamTarget};
 use leafgate_policy::ManagedPolicy;
 use leafgate_wasm::{LoaderLimits, Signatures};
 use sha2::{Digest as _, Sha256};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::{home, private};
 
@@ -126,20 +127,12 @@ impl Managed {
 
     /// Refuses a gate whose requests would go where they may not.
     pub(crate) fn check_upstreams(&self, config: &GateConfig) -> anyhow::Result<()> {
-        let named = config.named.iter().map(|named| &named.upstream);
-        let first = match &config.upstream {
-            FirstUpstream::Own(first) => Some(&**first),
-            FirstUpstream::Named(_) => None,
-        };
-        for upstream in first.into_iter().chain(named) {
-            if !self.allows(&upstream.target) {
-                bail!(
-                    "the operator of this machine names the upstreams that requests may go to ({FOLDER}), and {} is none of them: ask the operator, who decides about it",
-                    leafgate_admin::shown_url(&upstream.target.to_string())
-                );
-            }
-        }
-        Ok(())
+        let refused = config.upstreams().find(|upstream| !self.allows(&upstream.target));
+        let Some(refused) = refused else { return Ok(()) };
+        bail!(
+            "the operator of this machine names the upstreams that requests may go to ({FOLDER}), and {} is none of them: ask the operator, who decides about it",
+            leafgate_admin::shown_url(&refused.target.to_string())
+        );
     }
 }
 
@@ -188,7 +181,24 @@ fn must_be_signed(policy: &Path, digest: &[u8; 32], signers: &[Signer]) -> anyho
 /// policy reads. With an owner, each must be theirs.
 pub(crate) fn digest(folder: &Path, owner: Option<u32>) -> anyhow::Result<[u8; 32]> {
     let mut files = Vec::new();
-    list(folder, DEEPEST, owner, &mut files)?;
+    let is_hidden = |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
+    let is_read = |entry: &DirEntry| entry.depth() == 0 || !is_hidden(entry);
+    for entry in WalkDir::new(folder).into_iter().filter_entry(is_read) {
+        let entry = entry.with_context(|| format!("{} cannot be read", folder.display()))?;
+        let path = entry.path();
+        let metadata = metadata(path)?.with_context(|| format!("{} is gone", path.display()))?;
+        if let Some(owner) = owner {
+            check(path, &metadata, owner)?;
+        }
+        let (shown, is_file) = (path.display(), metadata.is_file());
+        ensure!(
+            is_file || metadata.is_dir(),
+            "{shown} is neither a file nor a folder: put a copy in its place"
+        );
+        files.extend(is_file.then(|| path.to_owned()));
+        let is_policys = entry.depth() < DEEPEST && files.len() <= MOST_FILES;
+        ensure!(is_policys, "{shown} holds more than a policy does");
+    }
     files.sort();
     // No plugin's file begins so: what is signed is one or the other.
     let mut hash = Sha256::new_with_prefix(b"\0leafgate policy folder 1");
@@ -201,29 +211,6 @@ pub(crate) fn digest(folder: &Path, owner: Option<u32>) -> anyhow::Result<[u8; 3
         hash.update(Sha256::digest(&bytes));
     }
     Ok(hash.finalize().into())
-}
-
-fn list(path: &Path, depth: usize, owner: Option<u32>, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let metadata = metadata(path)?.with_context(|| format!("{} is gone", path.display()))?;
-    if let Some(owner) = owner {
-        check(path, &metadata, owner)?;
-    }
-    if metadata.is_file() {
-        files.push(path.to_owned());
-    }
-    ensure!(depth > 0 && files.len() <= MOST_FILES, "{} holds more than a policy does", path.display());
-    if metadata.is_file() {
-        return Ok(());
-    }
-    ensure!(metadata.is_dir(), "{} is neither a file nor a folder: put a copy in its place", path.display());
-    let entries = fs::read_dir(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            list(&entry.path(), depth - 1, owner, files)?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns what stands at a path, and not what a link there leads to.
@@ -247,7 +234,7 @@ fn check(path: &Path, metadata: &Metadata, owner: u32) -> anyhow::Result<()> {
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    use leafgate_gate::UpstreamConfig;
+    use leafgate_gate::{FirstUpstream, UpstreamConfig};
     use leafgate_wasm::SigningKey;
 
     use super::*;

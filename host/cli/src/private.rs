@@ -2,14 +2,12 @@
 //! folder are for their owner alone.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use anyhow::{Context as _, bail, ensure};
 use tempfile::NamedTempFile;
 
 /// Returns what was found; `None` where nothing is there.
@@ -20,23 +18,11 @@ pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Reads a record of JSON, the default where none was ever written. `unusable` says what to do with one
-/// that is none.
-pub(crate) fn read_json<T: Default + DeserializeOwned>(
-    path: &Path,
-    unusable: impl Fn() -> String,
-) -> anyhow::Result<T> {
-    match if_there(fs::read(path)).with_context(&unusable)? {
-        None => Ok(T::default()),
-        Some(text) => serde_json::from_slice(&text).with_context(unusable),
-    }
-}
-
-/// Writes a record of JSON.
-pub(crate) fn write_json(folder: &Path, name: &str, record: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(record)?;
-    text.push(b'\n');
-    write(folder, name, &text)
+/// Refuses what others may use in one of these ways, as the bits of its mode say; `to_do` mends that.
+pub(crate) fn ensure_mode(found: &Metadata, refused: u32, may: &str, to_do: &str) -> anyhow::Result<()> {
+    let mode = found.permissions().mode() & 0o777;
+    ensure!(mode & refused == 0, "others may {may} (mode {mode:03o}): {to_do}");
+    Ok(())
 }
 
 /// Opens a file of a folder that processes lock. It is never removed.

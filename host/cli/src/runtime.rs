@@ -7,7 +7,8 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -50,6 +51,12 @@ pub(crate) fn folder() -> anyhow::Result<PathBuf> {
     }
 }
 
+/// Returns the address that a gate's URL names, that of its clients or that of its admin API.
+pub(crate) fn address_of(url: &str) -> anyhow::Result<SocketAddr> {
+    let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
+    address.with_context(|| format!("{url} names no address of a gate"))
+}
+
 /// Returns the name of the runtime file of a gate that listens on this port.
 pub(crate) fn file_of(port: u16) -> String {
     format!("gate-{port}.json")
@@ -81,11 +88,7 @@ fn make_private(folder: &Path) -> anyhow::Result<()> {
     private::make_folder(folder)?;
     let found = fs::metadata(folder)?;
     ensure_own(&found)?;
-    let mode = found.permissions().mode();
-    if mode & 0o022 != 0 {
-        bail!("others may write into it (mode {:03o}): run `chmod 700` on it", mode & 0o777);
-    }
-    Ok(())
+    private::ensure_mode(&found, 0o022, "write into it", "run `chmod 700` on it")
 }
 
 /// Ensures that no other user made a file or folder, who could lead commands to a gate of his own.
@@ -253,14 +256,8 @@ impl RuntimeEntry {
             bail!("it is no file: name the one that a gate wrote, or its port");
         }
         ensure_own(&found)?;
-        let mode = found.permissions().mode();
-        if mode & 0o077 != 0 {
-            bail!(
-                "others may read it (mode {:03o}): where a gate wrote it, stop that gate and remove it; else \
-                 name the file that one wrote, or its port",
-                mode & 0o777
-            );
-        }
+        let to_do = "where a gate wrote it, stop that gate and remove it; else name the file that one wrote, or its port";
+        private::ensure_mode(&found, 0o077, "read it", to_do)?;
         match file.try_lock_shared() {
             Ok(()) => Ok(RuntimeEntry::Stale(file)),
             Err(TryLockError::Error(error)) => Err(error).context("it cannot be seen whether its gate runs"),
@@ -276,6 +273,7 @@ impl RuntimeEntry {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 

@@ -26,7 +26,7 @@ use leafgate_watch::Timing;
 
 use self::admin::AdminListener;
 use crate::except::PolicyFolders;
-use crate::kept::KeptMode;
+use crate::kept::{KeptMode, KeptRecord as _};
 use crate::known::{KnownNow, KnownSource};
 use crate::options::{RunArgs, policy_place};
 use crate::print::{Exit, Printer};
@@ -124,9 +124,9 @@ impl OpenGate {
         let folders = PolicyFolders::new(setup.policy.clone(), setup.upstream_policies.clone());
         let own = own_policies(&mut setup, &known, requires_tests)?;
         let gate = Gate::new(setup.config.clone(), home::token_keys()?, Arc::clone(&policy))?;
-        let kept = KeptMode::in_folder(home::data_folder()?);
-        let mode = kept.read()?;
-        gate.keep_mode(mode, move |mode| kept.write(mode));
+        let data = home::data_folder()?;
+        let KeptMode { mode } = KeptMode::read(&data)?;
+        gate.keep_mode(mode, move |mode| KeptMode { mode }.write(&data));
         gate.write_exceptions(folders);
         gate.keep_saved(SavedFolder::open(Path::new(settings.text("workspace").unwrap_or_default()))?);
         let agents = settings.text("agents").map(Path::new);

@@ -62,6 +62,15 @@ impl Default for TrialConfig {
 }
 
 impl GateConfig {
+    /// Returns where requests go: by no name, and then by each.
+    pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamConfig> {
+        let first = match &self.upstream {
+            FirstUpstream::Own(first) => Some(&**first),
+            FirstUpstream::Named(_) => None,
+        };
+        first.into_iter().chain(self.named.iter().map(|named| &named.upstream))
+    }
+
     /// Returns the settings of a gate before this upstream, with the default limits, whose status
     /// names the default policy.
     pub fn new(upstream: UpstreamTarget) -> Self {

@@ -83,7 +83,7 @@ mod upstream;
 mod upstreams;
 mod watched;
 
-pub use admin::{AdminToken, AdminTokenError};
+pub use admin::{AdminToken, AdminTokenError, request_diff};
 pub use asked::{AskedPath, AskedPathError, recorded_format};
 pub use config::{
     FirstUpstream, GateConfig, GateLimits, Limit, NamedUpstream, OnUnread, OwnPolicy, TrialConfig,

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use leafgate_admin::{ApiError, ErrorCode, RuntimeFile};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::exchange;
+use crate::{exchange, runtime};
 
 /// Address and token of an admin API.
 pub(super) struct AdminEndpoint {
@@ -27,12 +27,10 @@ impl AdminEndpoint {
     /// When the file names another address than a loopback one: the token is for a gate on this
     /// machine only.
     pub(super) fn new(gate: &RuntimeFile) -> anyhow::Result<AdminEndpoint> {
-        let wrong = || format!("the runtime file names {}, which is no loopback address of http", gate.admin);
-        let url: Uri = gate.admin.parse().with_context(wrong)?;
-        let plain = url.scheme_str() == Some("http");
-        let authority = url.authority().filter(|_| plain).with_context(wrong)?;
-        let address: SocketAddr = authority.as_str().parse().with_context(wrong)?;
-        anyhow::ensure!(address.ip().is_loopback(), wrong());
+        let address = runtime::address_of(&gate.admin).ok().filter(|address| address.ip().is_loopback());
+        let address = address.with_context(|| {
+            format!("the runtime file names {}, which is no loopback address of http", gate.admin)
+        })?;
         Ok(AdminEndpoint { address, token: gate.token.clone() })
     }
 
@@ -44,7 +42,14 @@ impl AdminEndpoint {
         path: &str,
         body: Option<Bytes>,
     ) -> Result<Response<Incoming>, ApiError> {
-        let response = self.send(method, path, body).await.map_err(|cause| self.unreachable(cause))?;
+        let bearer = format!("Bearer {}", self.token);
+        let mut request = Request::builder().method(method).uri(path).header(AUTHORIZATION, bearer);
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(Full::new(body.unwrap_or_default()));
+        let sent = async { exchange::begun(self.address, request?).await };
+        let response = sent.await.map_err(|cause| self.unreachable(cause))?;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -53,20 +58,6 @@ impl AdminEndpoint {
         Err(serde_json::from_slice(&body.to_bytes()).unwrap_or_else(|_| {
             ApiError::unexpected(format!("the gate answered {status} without saying why"))
         }))
-    }
-
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<Bytes>,
-    ) -> anyhow::Result<Response<Incoming>> {
-        let bearer = format!("Bearer {}", self.token);
-        let mut request = Request::builder().method(method).uri(path).header(AUTHORIZATION, bearer);
-        if body.is_some() {
-            request = request.header(CONTENT_TYPE, "application/json");
-        }
-        exchange::begun(self.address, request.body(Full::new(body.unwrap_or_default()))?).await
     }
 
     /// Returns the error of a gate that does not answer, or no longer.

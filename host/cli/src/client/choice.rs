@@ -20,7 +20,7 @@ use crate::options::policy_place;
 use crate::print::Printer;
 use crate::runtime;
 use crate::saved::SavedFolder;
-use crate::standing::{self, ClientsBehind, Need, Standing};
+use crate::standing::{self, ClientsBehind, Need, Standing, StandingRecord};
 
 /// The gates that run, and the place of the one of the user, which may stand there again.
 pub(super) struct RunningGate {
@@ -32,7 +32,7 @@ impl RunningGate {
     /// Finds them. That none can be found is no reason to start none.
     pub(super) fn find() -> anyhow::Result<RunningGate> {
         let gates = runtime::find_running(&runtime::folder()?).unwrap_or_default();
-        Ok(RunningGate { gates, last: standing::last_url().unwrap_or_default() })
+        Ok(RunningGate { gates, last: StandingRecord::of_user().unwrap_or_default().url })
     }
 
     /// Returns what a variable names.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -10,7 +10,7 @@ use leafgate_admin::shown_url;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::UpstreamTarget;
 
-use super::bypass::{Noticed, Watch};
+use super::bypass::Watch;
 use super::choice::{self, ChosenGate, RunningGate};
 use super::codex::{CodexLogin, PrivateHome};
 use super::detour::DetourSearch;
@@ -21,7 +21,7 @@ use crate::confine::{self, Confined, Confinement};
 use crate::mode::unguarded;
 use crate::options::{ExecArgs, policy_name};
 use crate::print::{Exit, Printer};
-use crate::{mode, settings};
+use crate::{mode, runtime, settings};
 
 /// The variables that name a proxy.
 pub(crate) const PROXIES: [&str; 6] =
@@ -132,14 +132,17 @@ impl<'s> ClientStart<'s> {
                 exit = program.ended() => exit,
                 never = confined.serve() => match never {},
             },
-            None => watched(program, &watch, printer).await,
+            None => {
+                let pid = program.id();
+                watch.until(program.ended(), pid, |line| printer.error_line(line)).await
+            }
         }
     }
 
     /// Returns the command that nothing but the gate is in reach of, where that was asked for.
     fn confined(&self, gate: &ChosenGate, printer: &mut Printer) -> anyhow::Result<Option<Confined>> {
         let Some(way) = self.confinement else { return Ok(None) };
-        let address = address(gate)?;
+        let address = runtime::address_of(&gate.status.listen)?;
         if address.ip() != Ipv4Addr::LOCALHOST {
             bail!(
                 "--only needs a gate at 127.0.0.1, and this one listens at {address}: name another with --gate"
@@ -171,7 +174,7 @@ impl<'s> ClientStart<'s> {
         Ok(Watch {
             program: self.program().into_owned(),
             is_client: self.known.is_some_and(|client| client.asks_models),
-            gate: address(gate)?,
+            gate: runtime::address_of(&gate.status.listen)?,
             upstreams: self.asked().collect(),
         })
     }
@@ -186,34 +189,6 @@ impl<'s> ClientStart<'s> {
             Some(format!("{}:{}", url.host()?, url.port_u16().unwrap_or(usual)))
         })
     }
-}
-
-/// Waits for the end of a program, and says if it asks past the gate.
-async fn watched(program: Program, watch: &Watch, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let (mut noticed, pid) = (Noticed::default(), program.id());
-    let watching = async {
-        if let Some(pid) = pid {
-            watch.run(pid, &mut noticed, |line| printer.error_line(line)).await;
-        }
-        std::future::pending::<std::convert::Infallible>().await
-    };
-    let exit = tokio::select! {
-        exit = program.ended() => exit,
-        never = watching => match never {},
-    };
-    if let Some(line) = watch.told(&noticed) {
-        printer.error_line(&line);
-    }
-    exit
-}
-
-/// Returns where a gate listens.
-fn address(gate: &ChosenGate) -> anyhow::Result<SocketAddr> {
-    let listen = &gate.status.listen;
-    listen
-        .strip_prefix("http://")
-        .and_then(|text| text.parse().ok())
-        .with_context(|| format!("the gate listens at {listen}"))
 }
 
 /// Returns what is said of the gate that a program is behind.

@@ -1,9 +1,7 @@
 //! The way of a client's requests through a gate: which upstream they reach, and whose policy looks.
 
 use leafgate_admin::{Status, UpstreamStatus};
-
-/// What stands before the name of an upstream in a path.
-const NAMED: &str = "/u/";
+use leafgate_record::chosen_upstream;
 
 /// Where requests go that are sent to a base URL of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +61,7 @@ impl GatePlace {
 
     /// Returns the upstream that the path names.
     pub(super) fn name(&self) -> Option<&str> {
-        let rest = self.path.strip_prefix(NAMED)?;
-        Some(rest.split_once('/').map_or(rest, |(name, _)| name))
+        chosen_upstream(&self.path).0
     }
 
     /// Returns the way there, if the gate has the upstream that the path names.

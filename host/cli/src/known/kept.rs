@@ -2,16 +2,16 @@
 //! for its owner alone. It has fingerprints under a key of this installation, and nothing of the
 //! values.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use leafgate_detect::KnownValue;
 use serde::{Deserialize, Serialize};
 
+use crate::kept::KeptRecord;
 use crate::masking::masked;
 use crate::private;
 
-const FILE: &str = "known.json";
 const LOCK: &str = "known.lock";
 const VERSION: u32 = 1;
 
@@ -36,17 +36,17 @@ pub(super) struct KeptValue {
     pub(super) known: KnownValue,
 }
 
-impl AddedValues {
-    /// Where it lies.
-    pub(super) fn file(data: &Path) -> PathBuf {
-        data.join(FILE)
-    }
+impl KeptRecord for AddedValues {
+    const FILE: &'static str = "known.json";
+    const MEND: &'static str = "remove it, and add the known values again";
+}
 
-    pub(super) fn read(data: &Path) -> anyhow::Result<AddedValues> {
-        let path = AddedValues::file(data);
-        let unusable = || format!("the known values {} cannot be used: add them again", path.display());
-        let kept: AddedValues = private::read_json(&path, unusable)?;
-        ensure!(kept.version == VERSION || kept.values.is_empty(), unusable());
+impl AddedValues {
+    /// Reads those of this version.
+    pub(super) fn of(data: &Path) -> anyhow::Result<AddedValues> {
+        let kept = AddedValues::read(data)?;
+        let is_known = kept.version == VERSION || kept.values.is_empty();
+        ensure!(is_known, "{} cannot be used: {}", data.join(AddedValues::FILE).display(), AddedValues::MEND);
         Ok(kept)
     }
 
@@ -54,11 +54,11 @@ impl AddedValues {
     pub(super) fn change<R>(data: &Path, change: impl FnOnce(&mut AddedValues) -> R) -> anyhow::Result<R> {
         let lock = private::lock_file(data, LOCK)?;
         lock.lock().context("cannot wait for others who change the known values")?;
-        let mut kept = AddedValues::read(data)?;
+        let mut kept = AddedValues::of(data)?;
         let changed = change(&mut kept);
         ensure!(kept.values.len() <= MOST, "more than {MOST} values: name a file of them in `known.files`");
         kept.version = VERSION;
-        private::write_json(data, FILE, &kept).context("cannot write the known values")?;
+        kept.write(data)?;
         Ok(changed)
     }
 

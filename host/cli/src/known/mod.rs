@@ -169,7 +169,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let key = key()?;
     let files = source.read_files(&key)?;
     let command = source.read_command(&key)?.map(|values| values.len());
-    let kept = AddedValues::read(&home::data_folder()?)?;
+    let kept = AddedValues::of(&home::data_folder()?)?;
     let listed =
         KnownList { files: &files, command, added: kept.values.iter().map(AddedValue::of).collect() };
     printer.show(&listed, |KnownList { files, command, added }, printer| {
@@ -192,7 +192,7 @@ fn list(config: &ConfigArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
 
 fn remove(args: &RemoveKnownArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     if args.all {
-        let count = AddedValues::read(&home::data_folder()?)?.values.len();
+        let count = AddedValues::of(&home::data_folder()?)?.values.len();
         printer.ask_for_yes(&format!("Remove all {count} values that were added?"), args.yes)?;
     }
     let removed = AddedValues::change(&home::data_folder()?, |kept| kept.remove(&args.ids, args.all))??;

@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use super::kept::AddedValues;
 use super::{files, values_of};
+use crate::kept::KeptRecord as _;
 use crate::print::Cell;
 use crate::{child, home};
 
@@ -104,7 +105,7 @@ impl KnownSource {
 
     /// Returns the values that were added by hand.
     pub(super) fn added(&self) -> anyhow::Result<Vec<KnownValue>> {
-        let kept = AddedValues::read(&home::data_folder()?)?;
+        let kept = AddedValues::of(&home::data_folder()?)?;
         Ok(kept.values.iter().map(|value| value.known.clone()).collect())
     }
 
@@ -143,7 +144,7 @@ impl KnownSource {
     pub(super) fn stamp(&self) -> Stamps {
         let named =
             self.files.iter().flat_map(|pattern| files::named(pattern, &self.folder).unwrap_or_default());
-        let kept = home::data_folder().map(|data| AddedValues::file(&data)).ok();
+        let kept = home::data_folder().map(|data| data.join(AddedValues::FILE)).ok();
         let stamped = |path: PathBuf| (path.clone(), Stamp::at(&path));
         named.chain(kept).map(stamped).collect()
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use leafgate_admin::PolicyStatus;
 use leafgate_config::{Layer, Settings};
 use leafgate_gate::AskedPath;
 use leafgate_policy::{Policy, PolicySource};
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit
         counter: Counter::new(settings::models(&settings)?),
     };
     let mut plan = Plan::new(&policies.today, &policies.new);
-    plan.notes.extend(told.map(|serving| serving.note(&policies.today)));
+    plan.notes.extend(told.map(|serving| note(&serving, &policies.today)));
     judge_all(args, &policies, &mut plan)?;
     plan.close(&policies.new);
     printer.show(&plan, print)?;
@@ -98,36 +99,25 @@ pub(crate) fn run(args: &PlanArgs, printer: &mut Printer) -> anyhow::Result<Exit
     })
 }
 
-/// What a running gate says about its policy.
-struct Serving {
-    source: String,
-    generation: String,
-}
-
-impl Serving {
-    /// Says where the policy of today comes from.
-    fn note(&self, today: &Policy) -> String {
-        let Serving { source, generation } = self;
-        match today.generation_name() == *generation {
-            true => format!("Today's policy is the one that the running gate serves: {source}."),
-            false => format!(
-                "Today's policy is what lies in {source} now; the running gate serves another generation of it \
-                 ({generation})."
-            ),
-        }
+/// Says where the policy of today comes from, of which a running gate says this.
+fn note(PolicyStatus { source, generation, .. }: &PolicyStatus, today: &Policy) -> String {
+    match today.generation_name() == *generation {
+        true => format!("Today's policy is the one that the running gate serves: {source}."),
+        false => format!(
+            "Today's policy is what lies in {source} now; the running gate serves another generation of it \
+             ({generation})."
+        ),
     }
 }
 
 /// The policy of today: the one that is named, that of the gate that runs, or that of the configuration.
-fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<(PolicySource, Option<Serving>)> {
+fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<(PolicySource, Option<PolicyStatus>)> {
     if let Some(today) = &args.today {
         return Ok((today.clone(), None));
     }
     let gates = runtime::folder().and_then(|folder| runtime::find_running(&folder)).unwrap_or_default();
     let statuses = gates.iter().filter_map(|gate| AdminClient::new(gate).ok()?.status().ok());
-    let mut serving: Vec<Serving> = statuses
-        .map(|status| Serving { source: status.policy.source, generation: status.policy.generation })
-        .collect();
+    let mut serving: Vec<PolicyStatus> = statuses.map(|status| status.policy).collect();
     serving.dedup_by(|one, other| one.source == other.source);
     let read = |text: &str| policy_source(text).map_err(anyhow::Error::msg);
     match serving.len() {

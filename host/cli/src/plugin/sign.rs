@@ -3,7 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -94,13 +94,8 @@ fn digest(plugin: &Path) -> anyhow::Result<[u8; 32]> {
 fn read_key(path: &Path) -> anyhow::Result<SigningKey> {
     let shown = path.display();
     let metadata = fs::metadata(path).with_context(|| format!("cannot read the key {shown}"))?;
-    let mode = metadata.permissions().mode();
-    if mode & 0o077 != 0 {
-        bail!(
-            "others may read the key {shown} (mode {:03o}): run `chmod 600` on it, or make another one",
-            mode & 0o777
-        );
-    }
+    let to_do = "run `chmod 600` on it, or make another one";
+    private::ensure_mode(&metadata, 0o077, &format!("read the key {shown}"), to_do)?;
     let text = fs::read_to_string(path).with_context(|| format!("cannot read the key {shown}"))?;
     let digits = text.lines().find_map(|line| line.strip_prefix(KEY));
     let seed = digits.and_then(|digits| of_hex(digits.trim()));

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use leafgate_policy::Policy;
+use leafgate_review::rows::text_diff_rows;
 use leafgate_trials::{
     Difference, Expectation, Grade, RuleTest, RuleTests, TestOutcome, TestPlace, WrittenFile,
 };
@@ -16,7 +17,7 @@ use serde::Serialize;
 
 use crate::options::PolicyArg;
 use crate::print::{Exit, Printer, Row, Style, counted};
-use crate::{policy, private, words};
+use crate::{policy, private};
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
@@ -133,23 +134,17 @@ fn print_outcome(test: &TestPlace, outcome: &TestOutcome, printer: &mut Printer)
 }
 
 fn print_difference(difference: &Difference, printer: &mut Printer) -> io::Result<()> {
-    printer.text(Style::Strong, &format!("      {}", difference.at))?;
-    let lines = |text: &str| text.replace('\n', "\n        ");
-    match (&difference.expected, &difference.found) {
-        (Some(expected), Some(found)) => {
-            printer.line("")?;
-            words::print_under(expected, found, "        ", printer)
-        }
-        (Some(expected), None) => {
-            printer.line("  expected, and not there")?;
-            printer.text(Style::Deleted, &format!("        [-{}-]\n", lines(expected)))
-        }
-        (None, Some(found)) => {
-            printer.line("  not expected")?;
-            printer.text(Style::Added, &format!("        {{+{}+}}\n", lines(found)))
-        }
-        (None, None) => printer.line(""),
-    }
+    let Difference { at, expected, found, .. } = difference;
+    let said = match (expected, found) {
+        (Some(_), None) => "  expected, and not there",
+        (None, Some(_)) => "  not expected",
+        (Some(_), Some(_)) | (None, None) => "",
+    };
+    let head = Row::of(&format!("      {at}"), Style::Strong).and(said, Style::Plain);
+    let [expected, found] = [expected, found].map(|text| text.as_deref().unwrap_or_default());
+    let indented = |row| Row::of("        ", Style::Plain).followed_by(row);
+    let rows = text_diff_rows(expected, found).into_iter().map(indented);
+    printer.rows(&[head].into_iter().chain(rows).collect::<Vec<_>>())
 }
 
 /// Shows what each of some tests would have to expect, and writes what is agreed to. Returns how many

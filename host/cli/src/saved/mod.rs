@@ -14,12 +14,13 @@ use leafgate_admin::{
     SavedList, SavedScope, SetSaved,
 };
 use leafgate_gate::{SavedStore, saved_views};
+use leafgate_review::rows::text_diff_rows;
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
 use crate::options::{CaptureArgs, RemoveArgs, SavedCommand, SavedGateArgs, SetSavedArgs};
 use crate::print::{Cell, Exit, Printer, Row, Style};
-use crate::{runtime, words};
+use crate::runtime;
 
 pub(crate) fn run(
     args: &SavedGateArgs,
@@ -169,10 +170,12 @@ fn print_edit(edit: &SavedEditView, printer: &mut Printer) -> io::Result<()> {
 fn print_diff(diff: &SavedDiff, printer: &mut Printer) -> io::Result<()> {
     let what = format!("  {} {}", diff.edit.action, diff.edit.path);
     printer.rows(&[Row::of(&diff.edit.title, Style::Strong).and(&what, Style::Dim)])?;
-    match (&diff.before, &diff.after) {
-        (Some(before), Some(after)) => words::print(before.expose(), after.expose(), printer)?,
-        (None, Some(after)) => printer.text(Style::Added, &format!("  {{+{}+}}\n", after.expose()))?,
-        _ => printer.line("  left out")?,
+    match &diff.after {
+        Some(after) => {
+            let before = diff.before.as_ref().map_or("", |before| before.expose());
+            printer.rows(&text_diff_rows(before, after.expose()))?;
+        }
+        None => printer.line("  left out")?,
     }
     if diff.before.is_none() && diff.edit.action == "set" {
         printer.error_line("the old text is not kept: it is known once this run of the gate has met it");

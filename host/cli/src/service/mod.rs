@@ -16,7 +16,7 @@ use clap::Subcommand;
 use self::files::Manager;
 use crate::client::exec::{NO_PROXY, PROXIES};
 use crate::print::{Exit, Printer};
-use crate::standing::Standing;
+use crate::standing::{Standing, StandingRecord};
 use crate::stop::Stop;
 use crate::{home, private, serve, settings, standing};
 
@@ -77,7 +77,7 @@ fn status(manager: &Manager, printer: &mut Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Unmet);
     };
     let (gate, shown) = (standing::running()?, file.display());
-    let is_kept = gate.is_some() && standing::is_kept_by_service()?;
+    let is_kept = gate.is_some() && StandingRecord::of_user()?.service.is_some();
     printer.line(&match gate {
         Some(gate) if is_kept => format!("{} is kept running by {shown}", gate.listen),
         _ if file != manager.file => format!("{shown} keeps no gate running: `{}`", manager.enable()),

@@ -1,7 +1,6 @@
 //! An upstream with what it is reached by. Files are read here: the gate opens none.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
@@ -10,6 +9,7 @@ use leafgate_config::{Settings, UpstreamSettings};
 use leafgate_gate::{Identity, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
 
 use super::parsed;
+use crate::private;
 
 /// What `proxy` says where variables of the environment decide, and where there is none.
 const ENVIRONMENT: &str = "environment";
@@ -72,11 +72,9 @@ fn identity(asked: &UpstreamSettings<'_>) -> anyhow::Result<Option<Identity>> {
             return Err(anyhow!(together)).with_context(wrong(key));
         }
     };
-    let mode = fs::metadata(key).map_or(0, |file| file.permissions().mode());
-    if mode & 0o007 != 0 {
-        let mode = mode & 0o777;
-        return Err(anyhow!("everybody may use the key {key} (mode {mode:03o}): run `chmod 600` on it"))
-            .with_context(wrong("client-key"));
+    if let Ok(file) = fs::metadata(key) {
+        private::ensure_mode(&file, 0o007, &format!("use the key {key}"), "run `chmod 600` on it")
+            .with_context(wrong("client-key"))?;
     }
     let certificate = read(certificate).with_context(wrong("client-certificate"))?;
     Ok(Some(Identity { certificate, key: read(key).with_context(wrong("client-key"))? }))

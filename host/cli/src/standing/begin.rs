@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::kept::StandingRecord;
 use super::{Need, Standing, ask, clients, port, setup};
+use crate::kept::KeptRecord as _;
 use crate::print::Printer;
 use crate::{home, private, settings};
 

@@ -29,8 +29,9 @@ use leafgate_config::Settings;
 use leafgate_gate::{FirstUpstream, Gate, NamedUpstream, UpstreamName};
 
 pub(crate) use self::clients::ClientsBehind;
-use self::kept::StandingRecord;
+pub(crate) use self::kept::StandingRecord;
 use crate::admin::AdminClient;
+use crate::kept::KeptRecord as _;
 use crate::managed::{self, Managed};
 use crate::options::StopArgs;
 use crate::print::{Exit, Printer};
@@ -81,23 +82,13 @@ pub(crate) fn stop(args: &StopArgs, printer: &mut Printer) -> anyhow::Result<Exi
 
 /// The standing gate that runs, if any.
 pub(crate) fn running() -> anyhow::Result<Option<RuntimeFile>> {
-    find(&StandingRecord::read(&home::data_folder()?)?)
-}
-
-/// Whether the one that runs, or ran last, is kept running by a service.
-pub(crate) fn is_kept_by_service() -> anyhow::Result<bool> {
-    Ok(StandingRecord::read(&home::data_folder()?)?.service.is_some())
-}
-
-/// The URL where it stands, or stood last.
-pub(crate) fn last_url() -> anyhow::Result<Option<String>> {
-    Ok(StandingRecord::read(&home::data_folder()?)?.url)
+    find(&StandingRecord::of_user()?)
 }
 
 /// What the standing gate is started with: all that the settings say, the usual upstreams, and those
 /// of models of the user's own.
 pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
-    let kept = StandingRecord::read(&home::data_folder()?)?;
+    let kept = StandingRecord::of_user()?;
     let upstream = |url: &str| settings::upstream_at(settings, url);
     let managed = managed::find()?;
     let mut usual = providers::usual_upstreams();
@@ -136,12 +127,7 @@ pub(crate) fn setup(settings: &Settings) -> anyhow::Result<GateSetup> {
 
 /// Returns the URLs of all upstreams that the gate would be started with.
 pub(crate) fn upstreams(settings: &Settings) -> anyhow::Result<Vec<String>> {
-    let config = setup(settings)?.config;
-    let first = match config.upstream {
-        FirstUpstream::Own(first) => Some(first.target.to_string()),
-        FirstUpstream::Named(_) => None,
-    };
-    Ok(first.into_iter().chain(config.named.iter().map(|named| named.upstream.target.to_string())).collect())
+    Ok(setup(settings)?.config.upstreams().map(|upstream| upstream.target.to_string()).collect())
 }
 
 /// Returns whether a name is one of the usual upstreams.
@@ -159,7 +145,7 @@ pub(crate) fn detach() {
 /// service keeps it.
 pub(crate) fn serves(listen: &str, service: Option<String>) -> anyhow::Result<()> {
     let data = home::data_folder()?;
-    let file = runtime::folder()?.join(runtime::file_of(kept::port_of(listen)?));
+    let file = runtime::folder()?.join(runtime::file_of(runtime::address_of(listen)?.port()));
     StandingRecord::change(&data, |kept| {
         // One that came in the place of a service's makes way for it when nobody is behind it.
         let stays = kept.stays && kept.service.is_none();
@@ -216,11 +202,6 @@ impl Standing {
     fn stays(&self) -> anyhow::Result<bool> {
         let kept = StandingRecord::read(&self.data)?;
         Ok(kept.stays || kept.is_led())
-    }
-
-    /// Returns its upstreams beside the usual ones.
-    pub(crate) fn upstreams(&self) -> anyhow::Result<Names> {
-        Ok(StandingRecord::read(&self.data)?.upstreams)
     }
 
     /// Keeps them for the next start.

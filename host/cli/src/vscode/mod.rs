@@ -28,9 +28,10 @@ use self::files::{UserFile, real_path};
 use self::led::{EditorLead, SettingChanges, give_back};
 pub(crate) use self::models::Names;
 pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
+use crate::home;
+use crate::kept::KeptRecord;
 use crate::print::{Exit, Printer};
-use crate::standing::{self, Need, Standing};
-use crate::{home, private};
+use crate::standing::{self, Need, Standing, StandingRecord};
 
 #[derive(Subcommand)]
 pub(crate) enum VscodeCommand {
@@ -71,12 +72,11 @@ pub(crate) fn run(command: &VscodeCommand, printer: &mut Printer) -> anyhow::Res
 
 /// Returns whether some file leads to this gate.
 pub(crate) fn is_led(listen: &str) -> bool {
-    Record::read().is_ok_and(|record| record.gate == listen && !record.files.is_empty())
+    let record = home::data_folder().and_then(|data| Record::read(&data));
+    record.is_ok_and(|record| record.gate == listen && !record.files.is_empty())
 }
 
 /// What was changed in which files of settings.
-const FILE: &str = "vscode.json";
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Record {
@@ -85,23 +85,9 @@ struct Record {
     files: BTreeMap<PathBuf, SettingChanges>,
 }
 
-impl Record {
-    fn read() -> anyhow::Result<Record> {
-        let path = home::data_folder()?.join(FILE);
-        let wrong = || {
-            format!(
-                "{} says what settings of VS Code were before, and cannot be used: restore it, or remove it and mend the settings by hand",
-                path.display()
-            )
-        };
-        private::read_json(&path, wrong)
-    }
-
-    fn write(&self) -> anyhow::Result<()> {
-        let data = home::data_folder()?;
-        private::write_json(&data, FILE, self)
-            .with_context(|| format!("{} cannot be written", data.join(FILE).display()))
-    }
+impl KeptRecord for Record {
+    const FILE: &'static str = "vscode.json";
+    const MEND: &'static str = "restore it, for it says what settings of VS Code were before, or remove it and mend the settings by hand";
 }
 
 /// A file that is to lead to the gate.
@@ -139,10 +125,10 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         bail!("no settings of {} are found: name the folder of yours with --user-data-dir", known.join(", "));
     }
     let standing = Standing::lock()?;
-    let mut record = Record::read()?;
+    let data = home::data_folder()?;
+    let mut record = Record::read(&data)?;
     let files = to_lead(folders, &record)?;
-    let mut names = standing.upstreams()?;
-    let last = standing::last_url()?;
+    let StandingRecord { upstreams: mut names, url: last, .. } = StandingRecord::of_user()?;
     for file in files.iter().filter(|file| file.kind == EditorFile::Models) {
         let text = file.before.as_deref().unwrap_or_default();
         for target in
@@ -166,7 +152,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     for (file, (_, changes)) in &leading {
         record.files.insert(file.path.clone(), changes.clone());
     }
-    record.write()?;
+    record.write(&data)?;
     for (file, (text, _)) in &leading {
         file.file.replace(Some(text))?;
         printer.line(&format!("{}: {} leads to {gate}", file.editor, file.path.display()))?;
@@ -176,7 +162,7 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         file.file.replace(file.before.as_deref())?;
         record.files.remove(&file.path);
     }
-    record.write()?;
+    record.write(&data)?;
     let texts = files.iter().zip(&led).map(|(file, (text, _))| (file.kind, &*file.path, &**text));
     status::said_of(texts, &gate)?.iter().try_for_each(|line| printer.line(line))?;
     printer.line(
@@ -211,7 +197,8 @@ fn to_lead(folders: &[SettingsFolder], record: &Record) -> anyhow::Result<Vec<Le
 
 fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let _standing = Standing::lock()?;
-    let mut record = Record::read()?;
+    let data = home::data_folder()?;
+    let mut record = Record::read(&data)?;
     let folders = args.folders.iter().map(|folder| real_path(SettingsFolder::at(folder).path()));
     let folders = folders.collect::<anyhow::Result<Vec<_>>>()?;
     let is_meant = |path: &Path| folders.is_empty() || folders.iter().any(|folder| path.starts_with(folder));
@@ -238,7 +225,7 @@ fn off(args: &EditorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
             }
         }
     }
-    record.write()?;
+    record.write(&data)?;
     if let Some(gate) = standing::running()?.filter(|_| record.files.is_empty()) {
         printer.line(&format!("The gate at {} goes on: `leafgate stop` ends it.", gate.listen))?;
     }

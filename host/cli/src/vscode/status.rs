@@ -13,7 +13,7 @@ use super::{led, models};
 use crate::admin::AdminClient;
 use crate::mode::unguarded;
 use crate::print::{Exit, Printer, Style};
-use crate::standing;
+use crate::standing::{self, StandingRecord};
 
 /// What no setting leads through a gate.
 pub(crate) const NOT_SEEN: &str = "what VS Code sends to github.com itself (login, code search with its uploads of code, \
@@ -57,7 +57,7 @@ impl EditorReport {
         let running = standing::running()?;
         let listen = match &running {
             Some(gate) => Some(gate.listen.clone()),
-            None => standing::last_url()?,
+            None => StandingRecord::of_user()?.url,
         };
         let mut files = Vec::new();
         for folder in folders {

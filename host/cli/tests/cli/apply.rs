@@ -116,19 +116,6 @@ fn a_text_that_is_no_json_is_taken_under_any_name_for_it() {
 }
 
 #[test]
-fn a_replaced_text_is_shown_below_the_old_one() {
-    let bench = Bench::with(
-        "[[rule]]\nid = \"other\"\nmatch = { role = \"system\" }\naction = \"rewrite\"\nset = \"No secrets: the gate replaces what rules name, and the report of it shows that it did.\"\n",
-    );
-    let lines: String = (0..40)
-        .map(|number| format!("Step {number}: we met the board and they want it shorter.\n"))
-        .collect();
-    let body = serde_json::json!({ "messages": [{ "role": "system", "content": lines }] });
-    let ran = bench.run(&["apply", "--policy", "policy", "--diff"], &body.to_string());
-    insta::assert_snapshot!(ran.shown());
-}
-
-#[test]
 fn bad_calls() {
     let bench = Bench::with("[[rule]]\nid = \"a\"\nmatsch = {}\naction = \"block\"\n");
     let mut shown = String::new();

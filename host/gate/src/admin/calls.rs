@@ -92,7 +92,7 @@ async fn carry_out(
         AdminCall::Turn => show_counted(gate, turn()?, view::turn).await,
         AdminCall::Request => request(gate, turn()?).await,
         AdminCall::Outline => outline(gate, turn()?, query).await,
-        AdminCall::Diff => show(gate, turn()?, |snapshot| view::diff(&snapshot.shown())).await,
+        AdminCall::Diff => show(gate, turn()?, |snapshot| view::request_diff(&snapshot.shown())).await,
         AdminCall::Payload => show(gate, turn()?, |snapshot| view::payload(&snapshot)).await,
         AdminCall::Edit => edit(gate, turn()?, read(command)?).await,
         AdminCall::Pin => pin(gate, turn()?, read(command)?).await,

@@ -29,6 +29,7 @@ use leafgate_http::body;
 use leafgate_http::content::Content;
 
 pub use auth::{AdminToken, AdminTokenError};
+pub use view::request_diff;
 
 /// Answers one call, whatever happens.
 pub(crate) async fn respond(

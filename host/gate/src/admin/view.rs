@@ -73,8 +73,8 @@ pub(super) fn payload(snapshot: &Snapshot) -> Payload {
     }
 }
 
-/// What came against what would leave.
-pub(super) fn diff(draft: &Draft) -> Diff {
+/// Returns what came against what would leave.
+pub fn request_diff(draft: &Draft) -> Diff {
     let changes = draft.changes(display_mask);
     let leaves = changes.leaves.into_iter().map(|leaf| LeafDiff {
         path: draft.display_path_now(leaf.node),

@@ -56,9 +56,21 @@ fn leaf_rows(leaf: &LeafDiff, rows: &mut Vec<Row>) {
         Row::of(&leaf.path, RowStyle::Strong)
             .and(&format!("  by {}", leaf.authors.join(", ")), RowStyle::Edited),
     );
+    rows.extend(text_diff_rows(before, after));
+    if before.ends_with('\n') != after.ends_with('\n') {
+        let which = if before.ends_with('\n') { "what leaves" } else { "what came" };
+        rows.push(Row::of(&format!("\\ no newline at the end of {which}"), RowStyle::Dim));
+    }
+}
+
+/// Returns the lines in which two texts differ, with some around them.
+pub fn text_diff_rows(before: &str, after: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
     let changes = TextDiff::configure().timeout(TIMEOUT).diff_lines(before, after);
     for hunk in changes.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        rows.push(Row::of(&hunk.header().to_string(), RowStyle::Dim));
+        if before.contains('\n') || after.contains('\n') {
+            rows.push(Row::of(&hunk.header().to_string(), RowStyle::Dim));
+        }
         for change in hunk.iter_changes() {
             let (sign, style) = match change.tag() {
                 ChangeTag::Delete => ("-", RowStyle::Deleted),
@@ -69,8 +81,5 @@ fn leaf_rows(leaf: &LeafDiff, rows: &mut Vec<Row>) {
             rows.push(Row::of(sign, style).and(line, style));
         }
     }
-    if before.ends_with('\n') != after.ends_with('\n') {
-        let which = if before.ends_with('\n') { "what leaves" } else { "what came" };
-        rows.push(Row::of(&format!("\\ no newline at the end of {which}"), RowStyle::Dim));
-    }
+    rows
 }

@@ -13,7 +13,7 @@ mod mode;
 mod turn;
 
 pub use agents::subagent_rows;
-pub use diff::diff_rows;
+pub use diff::{diff_rows, text_diff_rows};
 pub use help::help_rows;
 pub use leaf::{call_rows, leaf_row, leaf_text, payload_text, redaction_rows};
 pub use list::{list_row, time};

@@ -9,6 +9,7 @@
 mod sockets;
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::net::lookup_host;
@@ -39,23 +40,17 @@ pub(super) struct Watch {
     pub(super) upstreams: Vec<String>,
 }
 
-/// What was noticed so far.
-#[derive(Debug, Default)]
-pub(super) struct Noticed {
-    has_come: bool,
-    past: Option<Connection>,
-}
-
-fn sent(program: &str, past: Connection) -> String {
-    let Connection { to, bytes } = past;
-    format!(
-        "{program} sent {bytes} bytes to {to} itself: what was asked there, no rule has seen (`--only` prevents it)"
-    )
-}
-
 impl Watch {
-    /// Watches a process until something has come by, and says what should have.
-    pub(super) async fn run(&self, pid: u32, noticed: &mut Noticed, mut say: impl FnMut(&str)) {
+    /// Waits for the end of a program, and says if it asks past the gate: when that begins, and at the
+    /// end where nothing has come by until then.
+    pub(super) async fn until<T>(
+        &self,
+        ended: impl Future<Output = T>,
+        pid: Option<u32>,
+        mut say: impl FnMut(&str),
+    ) -> T {
+        let Some(pid) = pid else { return ended.await };
+        let mut ended = pin!(ended);
         let mut upstreams = Vec::new();
         // Names are looked up meanwhile.
         let mut looked_up = JoinSet::new();
@@ -64,32 +59,34 @@ impl Watch {
                 .spawn(async move { lookup_host(upstream).await.into_iter().flatten().collect::<Vec<_>>() });
         }
         let mut clock = tokio::time::interval(OFTEN);
+        let (mut has_come, mut past) = (false, None::<Connection>);
         loop {
-            clock.tick().await;
-            let connections = connections(pid);
-            if connections.iter().any(|connection| connection.to == self.gate && connection.bytes > 0) {
-                noticed.has_come = true;
-                return;
+            tokio::select! {
+                end = &mut ended => {
+                    past.filter(|_| !has_come).iter().for_each(|past| say(&self.told("came", past)));
+                    return end;
+                }
+                _ = clock.tick(), if !has_come => {}
             }
+            let connections = connections(pid);
+            has_come =
+                connections.iter().any(|connection| connection.to == self.gate && connection.bytes > 0);
             while let Some(found) = looked_up.try_join_next() {
                 upstreams.extend(found.unwrap_or_default());
             }
-            let Some(past) = self.past(&connections, &upstreams) else { continue };
-            if noticed.past.is_none_or(|known| known.bytes < past.bytes)
-                && noticed.past.replace(past).is_none()
-            {
-                say(&format!(
-                    "leafgate: WARNING: nothing has come by the gate, and {}",
-                    sent(&self.program, past)
-                ));
+            let Some(most) = self.past(&connections, &upstreams).filter(|_| !has_come) else { continue };
+            if past.is_none() {
+                say(&self.told("has come", &most));
             }
+            past = past.filter(|known| known.bytes >= most.bytes).or(Some(most));
         }
     }
 
-    /// Returns what is said at the end of the program.
-    pub(super) fn told(&self, noticed: &Noticed) -> Option<String> {
-        let past = noticed.past.filter(|_| !noticed.has_come)?;
-        Some(format!("leafgate: WARNING: nothing came by the gate, and {}", sent(&self.program, past)))
+    fn told(&self, came: &str, Connection { to, bytes }: &Connection) -> String {
+        format!(
+            "leafgate: WARNING: nothing {came} by the gate, and {} sent {bytes} bytes to {to} itself: what was asked there, no rule has seen (`--only` prevents it)",
+            self.program
+        )
     }
 
     /// Returns the connection over which most was sent that should have come by.
@@ -117,6 +114,11 @@ fn connections(_: u32) -> Vec<Connection> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
+    use std::task::Poll;
+
+    use tokio::sync::Notify;
+
     use super::*;
 
     fn watch(is_client: bool, gate: SocketAddr) -> Watch {
@@ -125,17 +127,40 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn what_the_program_sent_to_the_gate_has_come_and_alarms_nobody() {
+    async fn what_the_program_sent_past_the_gate_is_said_unless_something_has_come() {
         use std::io::Write as _;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let gate = listener.local_addr().unwrap();
-        let mut asked = std::net::TcpStream::connect(gate).unwrap();
-        asked.write_all(&[0]).unwrap();
-        let mut noticed = Noticed { has_come: false, past: Some(Connection { to: gate, bytes: PROMPT }) };
+        use std::net::{TcpListener, TcpStream};
+        let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [gate, other] = listeners.each_ref().map(|listener| listener.local_addr().unwrap());
+        let [mut asked, mut past] = [gate, other].map(|to| TcpStream::connect(to).unwrap());
+        past.write_all(&[0; PROMPT as usize]).unwrap();
         let watch = watch(true, gate);
-        assert!(watch.told(&noticed).is_some());
-        watch.run(std::process::id(), &mut noticed, |line| panic!("{line}")).await;
-        assert_eq!(watch.told(&noticed), None);
+        let said = async |ended: Pin<&mut dyn Future<Output = ()>>, stop: &Notify| {
+            let mut said = Vec::new();
+            let say = |line: &str| {
+                said.push(line.to_owned());
+                stop.notify_one();
+            };
+            watch.until(ended, Some(std::process::id()), say).await;
+            said
+        };
+        // It ends once it is said that it asks past the gate.
+        let stop = Notify::new();
+        let lines = said(pin!(stop.notified()), &stop).await;
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(
+            lines[0].contains("nothing has come by") && lines[1].contains("nothing came by"),
+            "{lines:?}"
+        );
+        asked.write_all(&[0]).unwrap();
+        // It is asked for its end twice: before the second time, its connections were looked at.
+        let mut asked_for = 0;
+        let ended = std::future::poll_fn(|context| {
+            asked_for += 1;
+            context.waker().wake_by_ref();
+            if asked_for > 1 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        assert_eq!(said(pin!(ended), &stop).await, Vec::<String>::new());
     }
 
     #[test]
