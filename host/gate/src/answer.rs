@@ -10,11 +10,9 @@ use http_body_util::{BodyExt, StreamBody};
 
 use crate::exchange::Exchange;
 use crate::restore::{EventStream, Restoring};
-use leafgate_http::budget::{AnswerWeight, Reservation};
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::headers;
-use leafgate_http::media::AnswerForm;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{
+    AnswerForm, AnswerWeight, Code, Content, ContentError, Refusal, Reservation, content, headers,
+};
 
 /// An answer that is edited is there as it came and as it leaves.
 const COPIES: usize = 2;

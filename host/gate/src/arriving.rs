@@ -13,9 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::recording::ToldRequest;
 use crate::watched::{BodyWatch, WatchedBody};
-use leafgate_http::content::Content;
-use leafgate_http::in_place;
-use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::{Content, INLINE_BODY, in_place};
 
 /// Bytes that wait to be read.
 const UNREAD: usize = 64 * 1024;

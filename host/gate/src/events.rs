@@ -15,7 +15,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::sleep;
 
 use crate::lock::lock;
-use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::{Content, ContentError, content};
 
 /// Sent in every silence: a listener whose connection is dead finds out, and so do we.
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";

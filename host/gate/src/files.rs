@@ -17,7 +17,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::config::OnUnread;
 use crate::lock::lock;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// Files that are read at a time; others wait.
 const AT_A_TIME: usize = 2;

@@ -31,11 +31,7 @@ use crate::stages::Came;
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::ForTeam;
 use crate::teams::TeamSource;
-use leafgate_http::body;
-use leafgate_http::content::Content;
-use leafgate_http::listener::Listener;
-use leafgate_http::refusal::Refusal;
-use leafgate_http::{guard, headers, server};
+use leafgate_http::{Content, Listener, Refusal, body, guard, headers, server};
 
 /// A gate before its upstreams.
 #[derive(Clone)]

@@ -17,9 +17,7 @@ use crate::exchange::Exchange;
 use crate::pending::{Decision, check_release};
 use crate::recording::recorded_edits;
 use crate::stages::{HeldRequest, Passed, RequestOutcome};
-use leafgate_http::content::Content;
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, INLINE_BODY, Refusal};
 
 impl Exchange {
     /// Takes a judged request to its answer: where it waits, what a person saw is sent the same way as any other. `is_begun` says

@@ -31,8 +31,7 @@ use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use crate::trial::TrialTurn;
-use leafgate_http::headers;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Refusal, headers};
 
 /// One request to judge.
 #[derive(derive_more::Deref)]

@@ -19,9 +19,7 @@ use crate::recording::{ABANDONED, Recording, ToldRequest};
 use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
 use crate::watched::{BodyWatch, WatchedBody};
-use leafgate_http::content::Content;
-use leafgate_http::headers::list;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal, headers};
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
@@ -267,7 +265,7 @@ impl RequestProgress {
             headers.insert(ROUTED, to);
         }
         let warnings = marks.tally().map(|tally| tally.warnings.iter().map(String::as_str));
-        if let Some(warnings) = warnings.and_then(list) {
+        if let Some(warnings) = warnings.and_then(headers::list) {
             headers.insert(WARNINGS, warnings);
         }
     }

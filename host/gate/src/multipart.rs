@@ -11,8 +11,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use leafgate_tree::FileKind;
 
-use leafgate_http::media::MediaType;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{MediaType, Refusal};
 
 /// Parts of one body. A form of an API has about ten.
 const MAX_PARTS: usize = 1000;

@@ -10,7 +10,7 @@ use http::{Uri, request};
 use leafgate_policy::endpoint;
 use percent_encoding::percent_decode_str;
 
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;

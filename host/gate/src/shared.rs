@@ -29,10 +29,7 @@ use crate::session::Sessions;
 use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
-use leafgate_http::body::BodyBounds;
-use leafgate_http::budget::BodyBudget;
-use leafgate_http::coding::CodingCaps;
-use leafgate_http::server::Timeouts;
+use leafgate_http::{BodyBounds, BodyBudget, CodingCaps, Timeouts};
 
 /// What all requests share.
 pub(crate) struct Shared {

@@ -17,7 +17,7 @@ use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
 use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
 use crate::upstream::Upstream;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal};
 
 /// An upstream and how clients reach it.
 #[derive(derive_more::Deref)]

@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
-use leafgate_http::body::{self, BodyBounds};
+use leafgate_http::{BodyBounds, body};
 
 /// How long a caller waits for the log at most: it reads what is there then.
 const WRITTEN: Duration = Duration::from_secs(2);

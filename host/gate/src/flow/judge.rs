@@ -13,7 +13,7 @@ use crate::pending::PausedTurn;
 use crate::restore::Restoring;
 use crate::stages::{Along, Came, DowngradeFlow, HeldRequest, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";

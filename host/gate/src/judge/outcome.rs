@@ -15,7 +15,7 @@ use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::refusal::{Manner, Refusal};
+use leafgate_http::{Manner, Refusal};
 
 impl JudgeCase {
     pub(super) fn pass(self, draft: &Draft, ruling: Option<Arc<Ruling>>) -> RequestOutcome {

@@ -25,9 +25,7 @@ use crate::shared::Shared;
 use crate::stages::{Came, RequestOutcome};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::body;
-use leafgate_http::coding;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Refusal, body, coding};
 
 impl Shared {
     /// Returns a path as the log shows it, with all findings masked.

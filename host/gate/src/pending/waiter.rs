@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{TurnGuard, Turns};
 use crate::subject::Subject;
-use leafgate_http::refusal::{Code, Manner, Refusal};
+use leafgate_http::{Code, Manner, Refusal};
 
 /// A request that the policy or a mode paused.
 pub(crate) struct PausedTurn {

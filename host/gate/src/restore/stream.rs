@@ -17,7 +17,7 @@ use super::speech::{HeldText, RestoredSpeech};
 use super::{NamedThread, Restoring};
 use crate::apis::Api;
 use crate::apis::dialect;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// A longer line, or a longer event of several lines, is not read.
 const MAX_EVENT: usize = 1024 * 1024;

@@ -16,7 +16,7 @@ use crate::restore::Restoring;
 use crate::session::{Hints, Sessions};
 use crate::subject::Subject;
 use crate::target::UpstreamKind;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 const CALLS: &str = "[[rule]]\nid = 'r'\non = 'tool-call'\nmatch = {}\naction = 'block'\n";
 const TEXTS: &str =

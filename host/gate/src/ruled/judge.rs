@@ -13,7 +13,7 @@ use super::RuledExchange;
 use crate::blocked::{because, blocked};
 use crate::pending::{PausedTurn, Waiter};
 use crate::tally::RuleTally;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";

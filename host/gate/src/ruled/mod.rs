@@ -38,9 +38,7 @@ use crate::session::PriorResponse;
 use crate::shared::Shared;
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::content::Content;
-use leafgate_http::media::AnswerForm;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{AnswerForm, Code, Content, Refusal};
 
 pub(crate) use whole::SoFar;
 

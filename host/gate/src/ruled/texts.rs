@@ -15,7 +15,7 @@ use leafgate_tree::{Author, Document, Draft, NodeId};
 use super::RuledExchange;
 use super::scan::{TextScan, TextSegment, floor};
 use super::whole::SoFar;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// So many texts an answer may have.
 const MAX_TEXTS: usize = 512;

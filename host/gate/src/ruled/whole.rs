@@ -13,9 +13,7 @@ use crate::answer::gather;
 use crate::arriving::Arriving;
 use crate::pending::{Decision, Waiter, check_release};
 use crate::tally::RuleTally;
-use leafgate_http::content::{self, Content};
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, INLINE_BODY, Refusal, content};
 
 /// An answer is there as it came, as it was read and as it leaves.
 pub(super) const COPIES: usize = 3;

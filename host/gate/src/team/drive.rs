@@ -33,8 +33,7 @@ use crate::exchange::Exchange;
 use crate::session::{Hints, Session};
 use crate::shared::Shared;
 use crate::teams::{Began, now};
-use leafgate_http::content::Content;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal};
 
 /// How the names of a team's answers begin.
 pub(super) const ANSWER: &str = "lga_";

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::drive::RunCase;
 use super::live::{Begin, Given, LiveRun, ShownPiece};
 use crate::restore::Restoring;
-use leafgate_http::content::{self, Content};
+use leafgate_http::{Content, content};
 
 /// Says with what a run makes do.
 pub(super) const AGENTS: HeaderName = HeaderName::from_static("leafgate-agents");
