@@ -100,18 +100,11 @@ impl FileReader {
         }
         *turns -= 1;
         drop(turns);
-        let _turn = ReadPermit(self);
+        scopeguard::defer! {
+            *lock(free) += 1;
+            freed.notify_one();
+        }
         Some(work())
-    }
-}
-
-/// A turn to read, given back when it is dropped.
-struct ReadPermit<'r>(&'r FileReader);
-
-impl Drop for ReadPermit<'_> {
-    fn drop(&mut self) {
-        *lock(&self.0.turns.0) += 1;
-        self.0.turns.1.notify_one();
     }
 }
 
