@@ -74,7 +74,7 @@ impl Exchange {
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     pub(crate) async fn release(&self, mut held: HeldRequest, decision: Decision) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
-            let to = held.waiter.destination().clone();
+            let to = held.waiter.to.clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
             self.progress.approved(made, approval, || recorded_edits(&release.draft));
@@ -94,7 +94,7 @@ impl HeldRequest {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
         };
-        check_release(&release, self.waiter.destination())?;
+        check_release(&release, &self.waiter.to)?;
         let mut along = self.along;
         if let Some(flow) = &mut along.flow {
             flow.lessened.approved = true;

@@ -145,7 +145,7 @@ impl RuledExchange {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
-        check_release(&release, waiter.destination())?;
+        check_release(&release, &waiter.to)?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Err("what was let go is something else".to_owned()));
