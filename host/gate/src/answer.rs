@@ -148,7 +148,7 @@ impl RestoredEvents {
             let leaving = match frame.map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => {
                     let leaving = stream.push(data);
-                    if stream.is_over() {
+                    if stream.is_over {
                         (self.stream, self.body) = (None, Content::default());
                     }
                     leaving

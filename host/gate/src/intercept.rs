@@ -52,7 +52,7 @@ impl InterceptPattern {
 
     /// Whether it names this very path, and no others.
     fn is_exactly(&self, path: &str) -> bool {
-        matches!(&self.what, Intercepted::Path(pattern) if pattern.is_one() && pattern.is(path))
+        matches!(&self.what, Intercepted::Path(pattern) if !pattern.with_rest && pattern.is(path))
     }
 }
 

@@ -56,7 +56,8 @@ pub(crate) struct RequestLog {
     path: Arc<str>,
     began: Instant,
     status: Option<StatusCode>,
-    progress: Arc<RequestProgress>,
+    /// What happens to it.
+    pub(crate) progress: Arc<RequestProgress>,
     answered: usize,
     complete: Option<bool>,
     /// Until it is logged.
@@ -284,11 +285,6 @@ impl RequestLog {
             complete: None,
             _in_flight: counters.in_flight(),
         }
-    }
-
-    /// For what happens from now on.
-    pub(crate) fn progress(&self) -> Arc<RequestProgress> {
-        Arc::clone(&self.progress)
     }
 
     /// Follows the answer to its end.

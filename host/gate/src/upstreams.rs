@@ -27,8 +27,8 @@ pub(crate) struct Lane {
     /// Its URL, as digests and status name it.
     pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
-    /// Its own policy, where it has one.
-    own: Option<ServingPolicy>,
+    /// The policy that judges its requests, where it is not the gate's.
+    pub(crate) own: Option<ServingPolicy>,
     /// What else is its own.
     #[deref]
     config: UpstreamConfig,
@@ -68,11 +68,6 @@ impl Lane {
     /// Returns the kind, as the status says it of whatever is more than models.
     pub(crate) fn shown_kind(&self) -> Option<String> {
         (self.kind != UpstreamKind::Models).then(|| self.kind.name().to_owned())
-    }
-
-    /// Returns the policy that judges its requests, where it is not the gate's.
-    pub(crate) fn own_policy(&self) -> Option<&ServingPolicy> {
-        self.own.as_ref()
     }
 
     /// Returns whether a body of this path may be anything.

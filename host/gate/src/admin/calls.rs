@@ -265,7 +265,7 @@ fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
 
 /// Has the log write what it was told, and waits for that.
 async fn log(gate: &Shared) -> LogState {
-    let written = match gate.recorder().and_then(|recorder| recorder.flush()) {
+    let written = match gate.recorder.get().and_then(|recorder| recorder.flush()) {
         Some(written) => timeout(WRITTEN, written).await.is_ok_and(|written| written.is_ok()),
         None => false,
     };

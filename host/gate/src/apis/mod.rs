@@ -154,8 +154,8 @@ pub(crate) struct Conversation {
 pub(crate) struct Api {
     #[deref(forward)]
     endpoint: &'static Endpoint,
-    /// Whether the shape of the body told it, and no path.
-    by_shape: bool,
+    /// Whether the shape of the body told it, and no path: its answer may be another one's then.
+    pub(crate) is_by_shape: bool,
 }
 
 impl Api {
@@ -169,7 +169,7 @@ impl Api {
     }
 
     fn at(endpoint: &'static Endpoint) -> Api {
-        Api { endpoint, by_shape: false }
+        Api { endpoint, is_by_shape: false }
     }
 
     fn nobodys(path: &str, headers: &HeaderMap) -> Api {
@@ -185,12 +185,7 @@ impl Api {
             return self;
         }
         let same = |api: &&Endpoint| api.format == Some(format) && api.conversation.is_some();
-        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, by_shape: true })
-    }
-
-    /// Whether the shape of the body told it, and no path: its answer may be another one's then.
-    pub(crate) fn is_by_shape(self) -> bool {
-        self.by_shape
+        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, is_by_shape: true })
     }
 
     /// What a request to this path wants to have.

@@ -98,7 +98,7 @@ impl JudgeCase {
 
     /// What the agent that asks is called, where anybody says it.
     pub(super) fn called(&self) -> Option<Arc<str>> {
-        self.asker.as_ref().map_or_else(|| self.class.agent(), |asker| Some(Arc::clone(&asker.chain)))
+        self.asker.as_ref().map_or_else(|| self.class.agent.clone(), |asker| Some(Arc::clone(&asker.chain)))
     }
 
     /// How a cancel is answered, where it is no error to the client.

@@ -137,7 +137,7 @@ impl Exchange {
 
     /// Has a body judged, tells what the policy did, and keeps what a recorder will be told of it.
     pub(crate) async fn judge_told(&self, mut case: JudgeCase) -> Result<RequestOutcome, Refusal> {
-        let recorder = self.recorder().cloned();
+        let recorder = self.recorder.get().cloned();
         case.recorded = recorder.is_some().then(SystemTime::now);
         case.trial = self.shared.policy.turn(&self.policy);
         let began = Instant::now();

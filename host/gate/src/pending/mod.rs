@@ -63,7 +63,8 @@ pub(crate) struct Turns {
     counters: Arc<Counters>,
     keeper: Keeper,
     pub(crate) saved: Arc<Saved>,
-    off: Off,
+    /// Whether everything passes as it comes, for how long.
+    pub(crate) off: Off,
     /// The mode that listeners were told last.
     told_mode: Mutex<Option<ModeView>>,
     /// What is said of the list of requests that a mode may pause, where there is one.
