@@ -15,7 +15,7 @@ use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
 use crate::path::with_path;
 use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
-use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
+use crate::target::{UpstreamKind, UpstreamName};
 use crate::upstream::Upstream;
 use leafgate_http::{Code, Refusal};
 
@@ -131,11 +131,11 @@ impl Upstreams {
     }
 
     /// Returns an error where a rule routes to an upstream that is not there.
-    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
+    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), ReachError> {
         let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
         let Some((to, rule, origin)) = unknown else { return Ok(()) };
         let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
-        Err(UnknownRoute { rule, origin, to, there: self.there() })
+        Err(ReachError::Route { rule, origin, to, there: self.there() })
     }
 
     /// Says which upstreams have names.
