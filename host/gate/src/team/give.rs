@@ -3,7 +3,7 @@
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use leafgate_agents::{ClientCall, Degraded, Run};
-use leafgate_answer::{AnswerText, Call, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
+use leafgate_answer::{AnswerText, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
@@ -53,14 +53,8 @@ impl HeardReplies {
 
     /// The answer with calls for the client to run.
     pub(super) fn calls(self, calls: Vec<ClientCall>) -> Reply {
-        let call = |call: ClientCall| Call {
-            id: call.id.into(),
-            name: call.name,
-            arguments: call.arguments,
-            kind: call.kind,
-        };
         Reply {
-            calls: calls.into_iter().map(call).collect(),
+            calls: calls.into_iter().map(|given| given.call).collect(),
             finish: Some(Finish::Calls),
             ..self.reply(AnswerText::default())
         }
