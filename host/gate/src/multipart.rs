@@ -66,8 +66,8 @@ pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPar
     let mut rest =
         body.strip_prefix(&delimiter[2..]).ok_or_else(|| broken("it does not begin with its boundary"))?;
     let (mut unread, mut number) = (Vec::new(), 0);
-    while let Some((content, behind)) = next_part(rest, &delimiter)? {
-        (rest, number) = (behind, number + 1);
+    while let Some(content) = next_part(&mut rest, &delimiter)? {
+        number += 1;
         if number > MAX_PARTS {
             return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
         }
@@ -81,8 +81,9 @@ pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPar
     Ok(unread)
 }
 
-/// Returns the content of the part that begins behind a delimiter, and what stands behind the next one; `None` behind the last.
-fn next_part<'b>(rest: &'b [u8], delimiter: &[u8]) -> Result<Option<(&'b [u8], &'b [u8])>, Refusal> {
+/// Returns the content of the part that begins behind a delimiter, and takes it off up to behind the next one; `None` behind the
+/// last.
+fn next_part<'b>(rest: &mut &'b [u8], delimiter: &[u8]) -> Result<Option<&'b [u8]>, Refusal> {
     if let Some(behind) = rest.strip_prefix(b"--") {
         // Behind the last boundary a form has nothing.
         return match behind {
@@ -92,9 +93,10 @@ fn next_part<'b>(rest: &'b [u8], delimiter: &[u8]) -> Result<Option<(&'b [u8], &
     }
     let part = rest.strip_prefix(b"\r\n").ok_or_else(|| broken("a boundary does not end its line"))?;
     let end = find(part, delimiter).ok_or_else(|| broken("its last boundary is missing"))?;
-    let (part, rest) = part.split_at(end);
+    *rest = &part[end + delimiter.len()..];
+    let part = &part[..end];
     let head = find(part, END_OF_HEAD).ok_or_else(|| broken("a part has no head"))?;
-    Ok(Some((&part[head + END_OF_HEAD.len()..], &rest[delimiter.len()..])))
+    Ok(Some(&part[head + END_OF_HEAD.len()..]))
 }
 
 fn broken(what: &str) -> Refusal {
