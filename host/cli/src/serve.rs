@@ -17,7 +17,7 @@ use leafgate_admin::shown_url;
 use leafgate_admin::{Status, TurnMode};
 use leafgate_config::Settings;
 use leafgate_gate::{Gate, OwnPolicy, TeamSource as _, UpstreamName};
-use leafgate_http::listener::Listener;
+use leafgate_http::Listener;
 use leafgate_policy::{LoadError, Policy, PolicySource};
 use leafgate_record::Both;
 use leafgate_store::Store;

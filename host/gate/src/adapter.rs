@@ -29,10 +29,7 @@ use crate::blocked::unreadable;
 use crate::exchange::Exchange;
 use crate::shared::Shared;
 use crate::stages::Came;
-use leafgate_http::budget::Reservation;
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::media;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, ContentError, Refusal, Reservation, content, media};
 
 /// Says between which APIs an answer's request was adapted, and what got lost.
 const ADAPTED: HeaderName = HeaderName::from_static("leafgate-adapted");

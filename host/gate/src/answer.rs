@@ -10,11 +10,9 @@ use http_body_util::{BodyExt, StreamBody};
 
 use crate::exchange::Exchange;
 use crate::restore::{EventStream, Restoring};
-use leafgate_http::budget::{AnswerWeight, Reservation};
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::headers;
-use leafgate_http::media::AnswerForm;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{
+    AnswerForm, AnswerWeight, Code, Content, ContentError, Refusal, Reservation, content, headers,
+};
 
 /// An answer that is edited is there as it came and as it leaves.
 const COPIES: usize = 2;
@@ -150,7 +148,7 @@ impl RestoredEvents {
             let leaving = match frame.map(|frame| frame.map(Frame::into_data)) {
                 Some(Ok(Ok(data))) => {
                     let leaving = stream.push(data);
-                    if stream.is_over() {
+                    if stream.is_over {
                         (self.stream, self.body) = (None, Content::default());
                     }
                     leaving

@@ -13,9 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::recording::ToldRequest;
 use crate::watched::{BodyWatch, WatchedBody};
-use leafgate_http::content::Content;
-use leafgate_http::in_place;
-use leafgate_http::in_place::INLINE_BODY;
+use leafgate_http::{Content, INLINE_BODY, in_place};
 
 /// Bytes that wait to be read.
 const UNREAD: usize = 64 * 1024;
@@ -95,8 +93,13 @@ impl BodyWatch for RecordedBody {
     /// Tells the end, behind what leaves: the last bytes of the answer do not wait until it is read.
     fn end(&mut self, complete: bool) {
         let Some(told) = self.told.take() else { return };
-        let (reader, unread) = (self.reader.take(), std::mem::take(&mut self.unread));
-        let ending = Ending { told, reader, unread, complete };
+        let heard = (told, self.reader.take(), std::mem::take(&mut self.unread));
+        // Once, however its task ends.
+        let ending = scopeguard::guard(heard, move |(mut told, mut reader, unread)| {
+            read(&mut reader, unread, &told);
+            let answer = reader.and_then(|reader| reader.finish().ok());
+            told.end(complete, answer.as_ref());
+        });
         match Handle::try_current() {
             Ok(runtime) if self.came > INLINE_BODY => drop(runtime.spawn_blocking(move || drop(ending))),
             _ => in_place::behind(move || drop(ending)),
@@ -112,21 +115,5 @@ fn read(reader: &mut Option<Reader>, unread: Vec<Bytes>, told: &ToldRequest) {
             Some(Err(_)) => *reader = None,
             None => {}
         }
-    }
-}
-
-/// The end of an answer that is to be read and told: when this is dropped, so that it is told once however its task ends.
-struct Ending {
-    told: ToldRequest,
-    reader: Option<Reader>,
-    unread: Vec<Bytes>,
-    complete: bool,
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        read(&mut self.reader, std::mem::take(&mut self.unread), &self.told);
-        let answer = self.reader.take().and_then(|reader| reader.finish().ok());
-        self.told.end(self.complete, answer.as_ref());
     }
 }

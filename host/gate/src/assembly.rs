@@ -17,7 +17,7 @@ use leafgate_policy::{Assembly, Context, MadeRequest, NotMade, Policy, ReadOnce}
 use leafgate_tree::{Document, NodeId};
 use lru::LruCache;
 
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// Questions, and turns in which tools run, whose files are kept. A turn ends within minutes, and a gate has few of them at
 /// a time.

@@ -11,7 +11,7 @@ use leafgate_policy::{Assembly, Policy};
 
 use crate::path::with_path;
 use crate::target::UpstreamKind;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal};
 
 /// What a base URL chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,10 +17,7 @@ use tokio::time::sleep;
 
 use crate::apis::Api;
 use crate::apis::dialect::{self, ErrorBody};
-use leafgate_http::body::{self, BodyBounds};
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::media;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{BodyBounds, Content, ContentError, Refusal, body, content, media};
 
 /// Bytes of an upstream's error that are read to pass it on. Real ones have a few hundred.
 const MOST_ERROR: usize = 64 * 1024;

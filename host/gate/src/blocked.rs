@@ -4,7 +4,7 @@ use http::StatusCode;
 use leafgate_policy::{Hold, SAVED_EDITS, STRUCTURE};
 use leafgate_tree::ParseError;
 
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal};
 
 /// Why a request that a rule would send elsewhere is refused where that cannot be.
 pub(crate) const NOT_ELSEWHERE: &str = "a request like this one cannot be sent on";

@@ -15,7 +15,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::time::sleep;
 
 use crate::lock::lock;
-use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::{Content, ContentError, content};
 
 /// Sent in every silence: a listener whose connection is dead finds out, and so do we.
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
@@ -78,19 +78,10 @@ fn data(bytes: Bytes) -> Result<Frame<Bytes>, ContentError> {
     Ok(Frame::data(bytes))
 }
 
-/// One event as it stands in the stream.
+/// One event as it stands in the stream, by the name of its tag, which is the first member of its JSON.
 fn frame(event: &Event) -> Bytes {
-    let name = match event {
-        Event::Paused { .. } => "paused",
-        Event::Changed { .. } => "changed",
-        Event::Resolved { .. } => "resolved",
-        Event::Mode { .. } => "mode",
-        Event::Sessions { .. } => "sessions",
-        Event::Subagent { .. } => "subagent",
-        Event::Agent { .. } => "agent",
-        Event::Policy { .. } => "policy",
-    };
     let json = serde_json::to_string(event).expect("the words of the admin API always serialise");
+    let name = json.split('"').nth(3).expect("an event begins with its tag");
     Bytes::from(format!("event: {name}\ndata: {json}\n\n"))
 }
 

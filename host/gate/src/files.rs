@@ -17,7 +17,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::config::OnUnread;
 use crate::lock::lock;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// Files that are read at a time; others wait.
 const AT_A_TIME: usize = 2;
@@ -100,18 +100,11 @@ impl FileReader {
         }
         *turns -= 1;
         drop(turns);
-        let _turn = ReadPermit(self);
+        scopeguard::defer! {
+            *lock(free) += 1;
+            freed.notify_one();
+        }
         Some(work())
-    }
-}
-
-/// A turn to read, given back when it is dropped.
-struct ReadPermit<'r>(&'r FileReader);
-
-impl Drop for ReadPermit<'_> {
-    fn drop(&mut self) {
-        *lock(&self.0.turns.0) += 1;
-        self.0.turns.1.notify_one();
     }
 }
 

@@ -31,11 +31,7 @@ use crate::stages::Came;
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::ForTeam;
 use crate::teams::TeamSource;
-use leafgate_http::body;
-use leafgate_http::content::Content;
-use leafgate_http::listener::Listener;
-use leafgate_http::refusal::Refusal;
-use leafgate_http::{guard, headers, server};
+use leafgate_http::{Content, Listener, Refusal, body, guard, headers, server};
 
 /// A gate before its upstreams.
 #[derive(Clone)]
@@ -74,7 +70,7 @@ impl Gate {
     /// The same for the policy of a named upstream: it was loaded, or cannot serve. An upstream without one of its own is not changed.
     pub fn upstream_policy(&self, upstream: &UpstreamName, loaded: Result<Arc<Policy>, String>) {
         let lane = self.0.upstreams.by_name(upstream.as_str());
-        if let Some(own) = lane.and_then(|lane| lane.own_policy()) {
+        if let Some(own) = lane.and_then(|lane| lane.own.as_ref()) {
             self.loaded(own, loaded);
         }
     }
@@ -195,7 +191,7 @@ impl Shared {
         let policy = self.policy_of(lane.as_deref().ok());
         let path: Arc<str> = format!("{prefix}{}", self.shown_path(parts.uri.path(), &policy).await).into();
         let request_log = RequestLog::new(&parts.method, &path, &self.counters);
-        let (head, progress) = (Arc::new(parts), request_log.progress());
+        let (head, progress) = (Arc::new(parts), Arc::clone(&request_log.progress));
         let answer = match guard::check(&head, local).and(lane) {
             Ok(lane) => {
                 let (client, parts) = (Arc::clone(&head), Arc::clone(&head));

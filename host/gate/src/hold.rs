@@ -17,9 +17,7 @@ use crate::exchange::Exchange;
 use crate::pending::{Decision, check_release};
 use crate::recording::recorded_edits;
 use crate::stages::{HeldRequest, Passed, RequestOutcome};
-use leafgate_http::content::Content;
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, INLINE_BODY, Refusal};
 
 impl Exchange {
     /// Takes a judged request to its answer: where it waits, what a person saw is sent the same way as any other. `is_begun` says
@@ -76,7 +74,7 @@ impl Exchange {
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     pub(crate) async fn release(&self, mut held: HeldRequest, decision: Decision) -> Result<Passed, Refusal> {
         if let Decision::Send(release) = &decision {
-            let to = held.waiter.destination().clone();
+            let to = held.waiter.to.clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
             self.progress.approved(made, approval, || recorded_edits(&release.draft));
@@ -96,7 +94,7 @@ impl HeldRequest {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
         };
-        check_release(&release, self.waiter.destination())?;
+        check_release(&release, &self.waiter.to)?;
         let mut along = self.along;
         if let Some(flow) = &mut along.flow {
             flow.lessened.approved = true;

@@ -11,13 +11,8 @@ pub struct InterceptPattern {
     /// As it was written.
     text: Box<str>,
     leaves_out: bool,
-    what: Intercepted,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Intercepted {
-    Path(PathPattern),
-    Location,
+    /// `None` for a location.
+    paths: Option<PathPattern>,
 }
 
 /// A text that is no such entry.
@@ -33,26 +28,25 @@ impl FromStr for InterceptPattern {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let name = text.strip_prefix('!').unwrap_or(text);
-        let what = match name.parse() {
-            Ok(path) => Intercepted::Path(path),
-            Err(_) if locations().any(|location| location == name) => Intercepted::Location,
-            Err(_) => return Err(InterceptPatternError),
-        };
-        Ok(InterceptPattern { text: text.into(), leaves_out: name.len() < text.len(), what })
+        let paths: Option<PathPattern> = name.parse().ok();
+        if paths.is_none() && !locations().any(|location| location == name) {
+            return Err(InterceptPatternError);
+        }
+        Ok(InterceptPattern { text: text.into(), leaves_out: name.len() < text.len(), paths })
     }
 }
 
 impl InterceptPattern {
     fn is(&self, path: &str, location: &str) -> bool {
-        match &self.what {
-            Intercepted::Path(pattern) => pattern.is(path),
-            Intercepted::Location => self.text.trim_start_matches('!') == location,
+        match &self.paths {
+            Some(pattern) => pattern.is(path),
+            None => self.text.trim_start_matches('!') == location,
         }
     }
 
     /// Whether it names this very path, and no others.
     fn is_exactly(&self, path: &str) -> bool {
-        matches!(&self.what, Intercepted::Path(pattern) if pattern.is_one() && pattern.is(path))
+        self.paths.as_ref().is_some_and(|pattern| !pattern.with_rest && pattern.is(path))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::exchange::Exchange;
 use crate::files::{FileIn, RequestFiles};
 use crate::intercept::Interception;
 use crate::multipart;
-use crate::pending::{ClassHint, Dismissed, PausedTurn};
+use crate::pending::{ClassHint, Dismissed};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session};
@@ -31,8 +31,7 @@ use crate::stages::{Came, RequestOutcome, Rerouted};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use crate::trial::TrialTurn;
-use leafgate_http::headers;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Refusal, headers};
 
 /// One request to judge.
 #[derive(derive_more::Deref)]
@@ -336,7 +335,7 @@ impl JudgeCase {
             (Asked::Pause(mode), holds) => (holds.unwrap_or_default(), Some(mode)),
         };
         tally.waits = true;
-        self.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, mode))
+        self.pause(evaluation, holds, mode)
     }
 
     /// Has a profile make the request, where one is for it: a turn, or a count of one.

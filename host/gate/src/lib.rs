@@ -98,6 +98,6 @@ pub use reach::{Identity, Proxy, Reach, ReachError};
 pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key, saved_holds, saved_views};
 pub use session::{LOCAL_CLIENT, session_key};
 pub use target::{
-    BaseUrl, UnknownRoute, UpstreamKind, UpstreamName, UpstreamNameError, UpstreamTarget, UpstreamTargetError,
+    BaseUrl, UpstreamKind, UpstreamName, UpstreamNameError, UpstreamTarget, UpstreamTargetError,
 };
 pub use teams::{ServingTeam, TeamSource};

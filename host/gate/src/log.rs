@@ -19,9 +19,7 @@ use crate::recording::{ABANDONED, Recording, ToldRequest};
 use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
 use crate::watched::{BodyWatch, WatchedBody};
-use leafgate_http::content::Content;
-use leafgate_http::headers::list;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal, headers};
 
 const GENERATION: HeaderName = HeaderName::from_static("leafgate-generation");
 const EDITS: HeaderName = HeaderName::from_static("leafgate-edits");
@@ -58,7 +56,8 @@ pub(crate) struct RequestLog {
     path: Arc<str>,
     began: Instant,
     status: Option<StatusCode>,
-    progress: Arc<RequestProgress>,
+    /// What happens to it.
+    pub(crate) progress: Arc<RequestProgress>,
     answered: usize,
     complete: Option<bool>,
     /// Until it is logged.
@@ -267,7 +266,7 @@ impl RequestProgress {
             headers.insert(ROUTED, to);
         }
         let warnings = marks.tally().map(|tally| tally.warnings.iter().map(String::as_str));
-        if let Some(warnings) = warnings.and_then(list) {
+        if let Some(warnings) = warnings.and_then(headers::list) {
             headers.insert(WARNINGS, warnings);
         }
     }
@@ -286,11 +285,6 @@ impl RequestLog {
             complete: None,
             _in_flight: counters.in_flight(),
         }
-    }
-
-    /// For what happens from now on.
-    pub(crate) fn progress(&self) -> Arc<RequestProgress> {
-        Arc::clone(&self.progress)
     }
 
     /// Follows the answer to its end.

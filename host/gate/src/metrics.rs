@@ -129,10 +129,10 @@ impl Metrics {
         let mut page = Page::default();
         let build = [([&*status.version, &*status.policy.generation], 1)];
         let help = "Version of the program and generation of the policy.";
-        page.family("build_info", "gauge", help, ["version", "generation"], build);
+        page.family("build_info", help, ["version", "generation"], build);
         page.requests(status);
         let help = "Requests of agents that others started, and those that the monitor has let go.";
-        page.family("subagents_total", "counter", help, ["event"], each!(agents; seen, trimmed));
+        page.family("subagents_total", help, ["event"], each!(agents; seen, trimmed));
         page.policy(status);
         self.write(&mut page);
         page.memories(counted);
@@ -143,19 +143,17 @@ impl Metrics {
     fn write(&self, page: &mut Page) {
         let plugins = lock(&self.plugin_micros.0).clone();
         let plugins = plugins.iter().map(|(plugin, micros)| ([&**plugin], seconds(*micros)));
-        let help = "Time that calls of a plugin took.";
-        page.family("plugin_seconds_total", "counter", help, ["plugin"], plugins);
+        page.family("plugin_seconds_total", "Time that calls of a plugin took.", ["plugin"], plugins);
         self.judging.write(page, "judging_seconds", "Time that the gate takes to judge a request.");
         self.upstream.write(page, "upstream_seconds", "Time until the upstream begins to answer.");
         self.rule_errors.write(page, "rule_errors_total", "Errors of rules.", "rule");
         self.findings.write(page, "findings_total", "Findings, redacted or only counted.", "detector");
-        let help = "Calls of the admin API that were answered.";
-        self.calls.write(page, "admin_calls_total", help, "call");
+        self.calls.write(page, "admin_calls_total", "Calls of the admin API that were answered.", "call");
         self.modes.write(page, "modes_chosen_total", "Modes that somebody chose.", "mode");
         let help = "Requests that waited, by how that ended and where in their client they were asked.";
         let over = lock(&self.turns_over);
         let over = over.iter().map(|([ending, location], count)| ([&**ending, &**location], *count));
-        page.family("turns_ended_total", "counter", help, ["ending", "location"], over);
+        page.family("turns_ended_total", help, ["ending", "location"], over);
     }
 }
 
@@ -163,12 +161,12 @@ impl Page {
     fn requests(&mut self, status: &Status) {
         let counts = &status.requests;
         let verdicts = each!(counts; forwarded, blocked, paused, cancelled, refused);
-        self.family("requests_total", "counter", "Requests by what became of them.", ["verdict"], verdicts);
+        self.family("requests_total", "Requests by what became of them.", ["verdict"], verdicts);
         let mut ruled = counts.ruled;
         let outcomes =
             AnswerOutcome::ALL.iter().map(|outcome| ([outcome.as_str()], *outcome.count(&mut ruled)));
         let help = "Answers by what rules and people made of them.";
-        self.family("answers_ruled_total", "counter", help, ["outcome"], outcomes);
+        self.family("answers_ruled_total", help, ["outcome"], outcomes);
         let answers = counts.answers;
         let classes = [
             (["2xx"], answers.succeeded),
@@ -178,31 +176,28 @@ impl Page {
             (["none"], answers.none),
         ];
         let help = "Answers of the upstream by the class of their status.";
-        self.family("answers_total", "counter", help, ["class"], classes);
-        let help = "Packed files in requests whose text was read.";
-        self.one("read_files_total", "counter", help, counts.files_read);
+        self.family("answers_total", help, ["class"], classes);
+        self.one("read_files_total", "Packed files in requests whose text was read.", counts.files_read);
         let help = "Files in requests that could not be looked into, refused or let through.";
-        self.one("unread_files_total", "counter", help, counts.unread);
-        self.one("in_flight", "gauge", "Requests that are not answered to their end.", status.in_flight);
-        self.one("pending", "gauge", "Requests that wait for a person.", status.pending);
-        self.one("pending_bytes", "gauge", "Memory that these take.", status.pending_memory.used);
+        self.one("unread_files_total", help, counts.unread);
+        self.one("in_flight", "Requests that are not answered to their end.", status.in_flight);
+        self.one("pending", "Requests that wait for a person.", status.pending);
+        self.one("pending_bytes", "Memory that these take.", status.pending_memory.used);
     }
 
     fn policy(&mut self, status: &Status) {
-        let help = "Rules that could not run to their end.";
-        self.one("rule_faults_total", "counter", help, status.requests.faults);
+        self.one("rule_faults_total", "Rules that could not run to their end.", status.requests.faults);
         let hits = status.rules.iter().map(|hit| ([&*hit.rule], hit.requests));
         let help = "Requests, and answers to them, in which a rule matched.";
-        self.family("rule_hits_total", "counter", help, ["rule"], hits);
+        self.family("rule_hits_total", help, ["rule"], hits);
         let policy = &status.policy;
         let loads = [(["done"], policy.loads), (["refused"], policy.failed_loads)];
-        self.family("policy_loads_total", "counter", "Loads of the policy.", ["result"], loads);
+        self.family("policy_loads_total", "Loads of the policy.", ["result"], loads);
         let held = policy.plugins.iter().map(|one| ([&*one.name], u64::from(one.quarantine.is_some())));
-        let help = "1 while a plugin is in quarantine.";
-        self.family("plugin_quarantined", "gauge", help, ["plugin"], held);
+        self.family("plugin_quarantined", "1 while a plugin is in quarantine.", ["plugin"], held);
         let faults = policy.plugins.iter().map(|one| ([&*one.name], one.faults));
         let help = "Different texts on which a plugin failed lately; many of them end in quarantine.";
-        self.family("plugin_faults", "gauge", help, ["plugin"], faults);
+        self.family("plugin_faults", help, ["plugin"], faults);
     }
 
     /// What detectors, saved edits and sessions remember.
@@ -210,34 +205,28 @@ impl Page {
         let Counted { tokens, memo, saved, preview_limit, .. } = counted;
         let help = "Texts about which the memory of this generation was asked, by whether it knew them.";
         let known = [(["known"], memo.known), (["new"], memo.asked - memo.known)];
-        self.family("memo_total", "counter", help, ["outcome"], known);
-        self.one("memo_entries", "gauge", "Answers of detectors that are remembered.", memo.entries);
-        self.one("memo_bytes", "gauge", "Bytes that these take.", memo.bytes);
+        self.family("memo_total", help, ["outcome"], known);
+        self.one("memo_entries", "Answers of detectors that are remembered.", memo.entries);
+        self.one("memo_bytes", "Bytes that these take.", memo.bytes);
         let help = "Saved edits by their scope and what became of them: captured, cleared, or how they fitted requests.";
         let saved = saved.iter().map(|((scope, event), count)| ([scope.name(), *event], *count));
-        self.family("saved_edits_total", "counter", help, ["scope", "event"], saved);
-        self.one("saved_preview_limit", "gauge", "Sections that a capture shows first.", *preview_limit);
+        self.family("saved_edits_total", help, ["scope", "event"], saved);
+        self.one("saved_preview_limit", "Sections that a capture shows first.", *preview_limit);
         let help = "Tokens for redacted values in answers, by what became of them.";
         let tokens = each!(tokens; restored, kept, altered);
-        self.family("redaction_tokens_total", "counter", help, ["outcome"], tokens);
+        self.family("redaction_tokens_total", help, ["outcome"], tokens);
     }
 
     fn store(&mut self, status: &Status) {
         let Some(store) = &status.store else { return };
-        self.one("store_written_total", "counter", "Requests that were logged.", store.written);
-        let help = "Requests and parts of answers that were not.";
-        self.one("store_missed_total", "counter", help, store.missed);
-        self.one(
-            "store_mismatches_total",
-            "counter",
-            "Requests sent otherwise than shown.",
-            store.mismatches,
-        );
-        self.one("store_bytes", "gauge", "Bytes of the log on disk.", store.bytes);
+        self.one("store_written_total", "Requests that were logged.", store.written);
+        self.one("store_missed_total", "Requests and parts of answers that were not.", store.missed);
+        self.one("store_mismatches_total", "Requests sent otherwise than shown.", store.mismatches);
+        self.one("store_bytes", "Bytes of the log on disk.", store.bytes);
         let failing = u64::from(store.failing.is_some());
-        self.one("store_failing", "gauge", "1 while the log cannot be written.", failing);
+        self.one("store_failing", "1 while the log cannot be written.", failing);
         let help = "Tokens of models, as answers say them.";
-        self.family("tokens_total", "counter", help, ["kind"], each!(store.tokens; input, cached, output));
+        self.family("tokens_total", help, ["kind"], each!(store.tokens; input, cached, output));
     }
 }
 
@@ -265,7 +254,7 @@ impl CounterFamily {
 
     fn write(&self, page: &mut Page, name: &str, help: &str, label: &str) {
         let counts = lock(&self.0);
-        page.family(name, "counter", help, [label], counts.iter().map(|(value, count)| ([&**value], *count)));
+        page.family(name, help, [label], counts.iter().map(|(value, count)| ([&**value], *count)));
     }
 }
 
@@ -331,21 +320,20 @@ impl Page {
         let _ = writeln!(self.0, "{PREFIX}{name}{labels} {number}");
     }
 
-    /// Numbers of one name, each with the values of its labels.
+    /// Numbers of one name, each with the values of its labels. A name with `_total` at its end is a counter's.
     fn family<'v, const N: usize>(
         &mut self,
         name: &str,
-        kind: &str,
         help: &str,
         labels: [&str; N],
         samples: impl IntoIterator<Item = ([&'v str; N], impl Display)>,
     ) {
-        self.head(name, kind, help);
+        self.head(name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
         samples.into_iter().for_each(|(values, number)| self.sample(name, labels, values, number));
     }
 
-    fn one(&mut self, name: &str, kind: &str, help: &str, number: impl Display) {
-        self.family(name, kind, help, [], [([], number)]);
+    fn one(&mut self, name: &str, help: &str, number: impl Display) {
+        self.family(name, help, [], [([], number)]);
     }
 }
 

@@ -11,8 +11,7 @@ use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use leafgate_tree::FileKind;
 
-use leafgate_http::media::MediaType;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{MediaType, Refusal};
 
 /// Parts of one body. A form of an API has about ten.
 const MAX_PARTS: usize = 1000;
@@ -62,9 +61,13 @@ pub(crate) struct UnreadPart<'b> {
 /// # Errors
 /// Where it is no form of this boundary.
 pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPart<'b>>, Refusal> {
-    let mut unread = Vec::new();
-    for (part, number) in Parts::of(body, boundary)?.zip(1..) {
-        let content = part?;
+    let delimiter = format!("\r\n--{boundary}").into_bytes();
+    // Before the first delimiter a form has nothing.
+    let mut rest =
+        body.strip_prefix(&delimiter[2..]).ok_or_else(|| broken("it does not begin with its boundary"))?;
+    let (mut unread, mut number) = (Vec::new(), 0);
+    while let Some(content) = next_part(&mut rest, &delimiter)? {
+        number += 1;
         if number > MAX_PARTS {
             return Err(Refusal::too_large(format!("a form of more than {MAX_PARTS} parts is refused")));
         }
@@ -78,52 +81,22 @@ pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPar
     Ok(unread)
 }
 
-/// The contents of the parts of a form, in order.
-struct Parts<'b> {
-    rest: &'b [u8],
-    delimiter: Vec<u8>,
-    is_over: bool,
-}
-
-impl<'b> Parts<'b> {
-    /// Begins directly behind the first delimiter: before it a form has nothing.
-    fn of(body: &'b [u8], boundary: &str) -> Result<Parts<'b>, Refusal> {
-        let delimiter = format!("\r\n--{boundary}").into_bytes();
-        let rest = body
-            .strip_prefix(&delimiter[2..])
-            .ok_or_else(|| broken("it does not begin with its boundary"))?;
-        Ok(Parts { rest, delimiter, is_over: false })
+/// Returns the content of the part that begins behind a delimiter, and takes it off up to behind the next one; `None` behind the
+/// last.
+fn next_part<'b>(rest: &mut &'b [u8], delimiter: &[u8]) -> Result<Option<&'b [u8]>, Refusal> {
+    if let Some(behind) = rest.strip_prefix(b"--") {
+        // Behind the last boundary a form has nothing.
+        return match behind {
+            b"" | b"\r\n" => Ok(None),
+            _ => Err(broken("something stands behind its last boundary")),
+        };
     }
-
-    fn next_part(&mut self) -> Result<Option<&'b [u8]>, Refusal> {
-        if let Some(behind) = self.rest.strip_prefix(b"--") {
-            // Behind the last boundary a form has nothing.
-            return match behind {
-                b"" | b"\r\n" => Ok(None),
-                _ => Err(broken("something stands behind its last boundary")),
-            };
-        }
-        let part =
-            self.rest.strip_prefix(b"\r\n").ok_or_else(|| broken("a boundary does not end its line"))?;
-        let end = find(part, &self.delimiter).ok_or_else(|| broken("its last boundary is missing"))?;
-        let (part, rest) = part.split_at(end);
-        self.rest = &rest[self.delimiter.len()..];
-        let head = find(part, END_OF_HEAD).ok_or_else(|| broken("a part has no head"))?;
-        Ok(Some(&part[head + END_OF_HEAD.len()..]))
-    }
-}
-
-impl<'b> Iterator for Parts<'b> {
-    type Item = Result<&'b [u8], Refusal>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.is_over {
-            return None;
-        }
-        let part = self.next_part().transpose();
-        self.is_over = !matches!(part, Some(Ok(_)));
-        part
-    }
+    let part = rest.strip_prefix(b"\r\n").ok_or_else(|| broken("a boundary does not end its line"))?;
+    let end = find(part, delimiter).ok_or_else(|| broken("its last boundary is missing"))?;
+    *rest = &part[end + delimiter.len()..];
+    let part = &part[..end];
+    let head = find(part, END_OF_HEAD).ok_or_else(|| broken("a part has no head"))?;
+    Ok(Some(&part[head + END_OF_HEAD.len()..]))
 }
 
 fn broken(what: &str) -> Refusal {

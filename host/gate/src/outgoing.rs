@@ -8,8 +8,7 @@ use hyper::body::Incoming;
 use crate::apis::Api;
 use crate::path;
 use crate::target::UpstreamKind;
-use leafgate_http::budget::Reservation;
-use leafgate_http::headers;
+use leafgate_http::{Reservation, headers};
 
 /// What leaves of a body.
 pub(crate) enum OutgoingBody {

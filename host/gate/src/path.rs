@@ -10,7 +10,7 @@ use http::{Uri, request};
 use leafgate_policy::endpoint;
 use percent_encoding::percent_decode_str;
 
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// How often a path is decoded. Nobody encodes more than twice in earnest.
 const MAX_DECODINGS: usize = 3;
@@ -19,7 +19,8 @@ const MAX_DECODINGS: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathPattern {
     path: Box<str>,
-    with_rest: bool,
+    /// Whether it names all that begin so.
+    pub(crate) with_rest: bool,
 }
 
 /// A text that names no paths.
@@ -42,11 +43,6 @@ impl FromStr for PathPattern {
 }
 
 impl PathPattern {
-    /// Returns whether it names one path.
-    pub(crate) fn is_one(&self) -> bool {
-        !self.with_rest
-    }
-
     /// Returns whether a path, however it is spelled, is one of these.
     pub(crate) fn is(&self, path: &str) -> bool {
         let path = &*endpoint(path);

@@ -14,10 +14,7 @@ use hyper_util::rt::TokioIo;
 
 use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
-use leafgate_http::body;
-use leafgate_http::content::Content;
-use leafgate_http::headers;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal, body, headers};
 
 impl Exchange {
     /// Passes a request on as it comes, and its answer back.

@@ -10,9 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::target::BaseUrl;
-use crate::target::UnknownRoute;
-use crate::target::UpstreamName;
+use crate::target::{BaseUrl, UpstreamName};
 
 /// How an upstream is reached. What it holds may be secret: `Debug` says how much there is.
 #[derive(Clone, Default)]
@@ -80,8 +78,19 @@ pub enum ReachError {
     #[error("there is no upstream of the name `{0}`")]
     Name(UpstreamName),
     /// A rule routes to one that is not there.
-    #[error(transparent)]
-    Route(#[from] UnknownRoute),
+    #[error(
+        "rule `{rule}` ({origin}) routes to the upstream `{to}`, and {there}; `upstreams.{to}` in the configuration makes one"
+    )]
+    Route {
+        /// Its id.
+        rule: String,
+        /// Where it stands.
+        origin: String,
+        /// The name that it has for the upstream.
+        to: String,
+        /// Which names there are.
+        there: String,
+    },
     /// `proxy`, or a variable of the environment.
     #[error("the proxy cannot be used: {0}; write http://host:port, `environment` or `none`")]
     Proxy(&'static str),

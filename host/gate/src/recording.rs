@@ -11,7 +11,7 @@ use leafgate_record::{
 };
 use leafgate_tree::{Author, Draft};
 
-use leafgate_http::media::AnswerForm;
+use leafgate_http::AnswerForm;
 
 /// Returns the changes that stand in a draft.
 pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {

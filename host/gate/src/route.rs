@@ -18,8 +18,7 @@ use crate::apis::{self, Api, copilot};
 use crate::multipart;
 use crate::path;
 use crate::target::UpstreamKind;
-use leafgate_http::media::MediaType;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, MediaType, Refusal};
 
 /// How a request is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::adapter::Adapter;
 use crate::blocked::blocked;
 use crate::exchange::Exchange;
 use crate::stages::{Came, RequestOutcome, Rerouted};
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// The fields that a request keeps on its way to a place that its client does not know.
 const FIELDS: [HeaderName; 7] = [

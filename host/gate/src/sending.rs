@@ -13,8 +13,7 @@ use crate::exchange::Exchange;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::recording::ToldRequest;
 use crate::stages::Along;
-use leafgate_http::content::Content;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal};
 
 impl Exchange {
     /// Sends a request on, and prepares the answer for its client.

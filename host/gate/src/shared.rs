@@ -29,10 +29,7 @@ use crate::session::Sessions;
 use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
-use leafgate_http::body::BodyBounds;
-use leafgate_http::budget::BodyBudget;
-use leafgate_http::coding::CodingCaps;
-use leafgate_http::server::Timeouts;
+use leafgate_http::{BodyBounds, BodyBudget, CodingCaps, Timeouts};
 
 /// What all requests share.
 pub(crate) struct Shared {
@@ -81,7 +78,7 @@ impl Shared {
         let saved = Arc::new(Saved::new(&keys));
         let upstreams = Upstreams::new(config.upstream, config.named, &limits)?;
         upstreams.check_routes(&policy)?;
-        for own in upstreams.named.iter().filter_map(|lane| lane.own_policy()) {
+        for own in upstreams.named.iter().filter_map(|lane| lane.own.as_ref()) {
             upstreams.check_routes(&own.load())?;
         }
         Ok(Shared {
@@ -132,7 +129,7 @@ impl Shared {
             upstream: self.upstreams.first.address.to_string(),
             upstream_kind: self.upstreams.first.shown_kind(),
             upstreams: self.upstreams.named.iter().map(|lane| lane.status()).collect(),
-            enabled: self.enabled && self.turns.off().left().is_none(),
+            enabled: self.enabled && self.turns.off.left().is_none(),
             policy,
             pending: self.turns.count(),
             pending_memory: self.turns.memory(),
@@ -144,23 +141,15 @@ impl Shared {
             active,
             follow,
             agents: self.teams.status(),
-            store: self.recorder().and_then(|recorder| recorder.status()),
+            store: self.recorder.get().and_then(|recorder| recorder.status()),
         }
     }
 
     /// Ends the quarantine of a plugin, in whichever policy it is.
     pub(crate) fn release_plugin(&self, name: &str) -> Option<Released> {
-        let own = self.upstreams.named.iter().filter_map(|lane| lane.own_policy());
+        let own = self.upstreams.named.iter().filter_map(|lane| lane.own.as_ref());
         let policies: Vec<_> = [&*self.policy].into_iter().chain(own).map(ServingPolicy::load).collect();
         plugins::release(policies.iter().map(|policy| &**policy), name)
-    }
-
-    pub(crate) fn recorder(&self) -> Option<&Arc<dyn Recorder>> {
-        self.recorder.get()
-    }
-
-    pub(crate) fn policy_files(&self) -> Option<Arc<dyn PolicyFiles>> {
-        self.policy_files.get().cloned()
     }
 
     pub(crate) fn timeouts(&self) -> Timeouts {
@@ -170,8 +159,8 @@ impl Shared {
 
     /// Returns the policy that judges the requests to an upstream.
     pub(crate) fn policy_of(&self, lane: Option<&Lane>) -> Arc<Policy> {
-        let serving = || lane.and_then(Lane::own_policy).unwrap_or(&self.policy).load();
-        self.turns.off().policy().unwrap_or_else(serving)
+        let serving = || lane.and_then(|lane| lane.own.as_ref()).unwrap_or(&self.policy).load();
+        self.turns.off.policy().unwrap_or_else(serving)
     }
 
     /// Returns whether a mode may pause requests of this path from this location.

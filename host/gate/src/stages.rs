@@ -15,11 +15,9 @@ use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::subject::Subject;
-use leafgate_http::budget::Reservation;
-use leafgate_http::coding::{self, Coding, CodingCaps, DecodedBody};
-use leafgate_http::headers;
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::{Manner, Refusal};
+use leafgate_http::{
+    Coding, CodingCaps, DecodedBody, INLINE_BODY, Manner, Refusal, Reservation, coding, headers,
+};
 
 /// A body as it came.
 pub(crate) struct Came {

@@ -10,7 +10,7 @@ use leafgate_admin::{Counts, StatusCount};
 use crate::lock::lock;
 use crate::metrics::Metrics;
 use crate::tally::RuleTally;
-use leafgate_http::refusal::Code;
+use leafgate_http::Code;
 
 /// What is counted of requests.
 #[derive(Debug, Default)]

@@ -183,18 +183,6 @@ impl UpstreamName {
     }
 }
 
-/// A rule that routes to an upstream which is not there.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "rule `{rule}` ({origin}) routes to the upstream `{to}`, and {there}; `upstreams.{to}` in the configuration makes one"
-)]
-pub struct UnknownRoute {
-    pub(crate) rule: String,
-    pub(crate) origin: String,
-    pub(crate) to: String,
-    pub(crate) there: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

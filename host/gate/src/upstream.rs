@@ -21,8 +21,7 @@ use crate::config::GateLimits;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::reach::{Reach, ReachError};
 use crate::target::{BaseUrl, UpstreamTarget};
-use leafgate_http::content::{self, Content};
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal, content};
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]

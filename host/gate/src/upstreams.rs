@@ -15,9 +15,9 @@ use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
 use crate::path::with_path;
 use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
-use crate::target::{UnknownRoute, UpstreamKind, UpstreamName};
+use crate::target::{UpstreamKind, UpstreamName};
 use crate::upstream::Upstream;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal};
 
 /// An upstream and how clients reach it.
 #[derive(derive_more::Deref)]
@@ -27,8 +27,8 @@ pub(crate) struct Lane {
     /// Its URL, as digests and status name it.
     pub(crate) address: Arc<str>,
     pub(crate) upstream: Upstream,
-    /// Its own policy, where it has one.
-    own: Option<ServingPolicy>,
+    /// The policy that judges its requests, where it is not the gate's.
+    pub(crate) own: Option<ServingPolicy>,
     /// What else is its own.
     #[deref]
     config: UpstreamConfig,
@@ -68,11 +68,6 @@ impl Lane {
     /// Returns the kind, as the status says it of whatever is more than models.
     pub(crate) fn shown_kind(&self) -> Option<String> {
         (self.kind != UpstreamKind::Models).then(|| self.kind.name().to_owned())
-    }
-
-    /// Returns the policy that judges its requests, where it is not the gate's.
-    pub(crate) fn own_policy(&self) -> Option<&ServingPolicy> {
-        self.own.as_ref()
     }
 
     /// Returns whether a body of this path may be anything.
@@ -136,11 +131,11 @@ impl Upstreams {
     }
 
     /// Returns an error where a rule routes to an upstream that is not there.
-    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), UnknownRoute> {
+    pub(crate) fn check_routes(&self, policy: &Policy) -> Result<(), ReachError> {
         let unknown = policy.routes().find(|(to, ..)| self.by_name(to).is_none());
         let Some((to, rule, origin)) = unknown else { return Ok(()) };
         let (rule, origin, to) = (rule.to_string(), origin.to_owned(), to.to_string());
-        Err(UnknownRoute { rule, origin, to, there: self.there() })
+        Err(ReachError::Route { rule, origin, to, there: self.there() })
     }
 
     /// Says which upstreams have names.

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use leafgate_http::content::{self, Content, ContentError};
+use leafgate_http::{Content, ContentError, content};
 
 /// Who looks at a body.
 pub(crate) trait BodyWatch: Send + Unpin + 'static {

@@ -39,24 +39,19 @@ const DRAIN_FACTOR: usize = 4;
 
 /// Reads a body to its end, covered by a reservation of its own size. Trailers are dropped: an intermediary may (RFC 9110, 6.5.1), and
 /// no rule looks at them.
-pub async fn read_within<B>(
-    body: &mut B,
+pub async fn read_within(
+    body: &mut (impl Body<Data = Bytes> + Unpin),
     bounds: BodyBounds,
     reservation: &mut Reservation,
-) -> Result<Bytes, Refusal>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let too_large = || too_large(bounds);
+) -> Result<Bytes, Refusal> {
     let declared = declared(body, bounds)?;
     let mut pace = BodyPace::new(bounds);
     let mut bytes = Vec::with_capacity(declared.min(FIRST_BUFFER));
     reservation.cover(bytes.capacity())?;
     while let Some(frame) = pace.next(body).await? {
-        let frame = frame.map_err(|_| broken_off())?;
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > bounds.size {
-            return Err(too_large());
+            return Err(too_large(bounds));
         }
         make_room(&mut bytes, data.len(), declared);
         bytes.extend_from_slice(&data);
@@ -98,10 +93,10 @@ fn broken_off() -> Refusal {
 }
 
 /// Reads a small body that counts towards no budget.
-pub async fn read<B>(body: &mut B, bounds: BodyBounds) -> Result<Bytes, Refusal>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
+pub async fn read(
+    body: &mut (impl Body<Data = Bytes> + Unpin),
+    bounds: BodyBounds,
+) -> Result<Bytes, Refusal> {
     read_within(body, bounds, &mut Reservation::unbounded()).await
 }
 
@@ -122,15 +117,16 @@ impl BodyPace {
     }
 
     /// Returns the next frame of a body, `None` at its end. Waits for as long as the client may take.
-    async fn next<B>(&mut self, body: &mut B) -> Result<Option<Result<Frame<Bytes>, B::Error>>, Refusal>
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
+    async fn next(
+        &mut self,
+        body: &mut (impl Body<Data = Bytes> + Unpin),
+    ) -> Result<Option<Frame<Bytes>>, Refusal> {
         let began = Instant::now();
         let frame = timeout(self.idle.min(self.time), body.frame()).await.map_err(|_| self.too_slow())?;
         let waited = began.elapsed();
         (self.time, self.idle) = (self.time.saturating_sub(waited), self.idle.saturating_sub(waited));
-        self.came += frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()).map_or(0, Bytes::len);
+        let frame = frame.transpose().map_err(|_| broken_off())?;
+        self.came += frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
         if self.came >= PROGRESS {
             (self.came, self.idle) = (0, self.bounds.idle);
         }
@@ -152,13 +148,10 @@ impl BodyPace {
 /// Reads and forgets what is left of a refused body, so that a client that is still sending gets to read the refusal.
 ///
 /// Gives up, and so closes the connection, where the rest is long or does not come.
-pub async fn drain<B>(mut body: B, bounds: BodyBounds)
-where
-    B: Body<Data = Bytes> + Unpin,
-{
+pub async fn drain(mut body: impl Body<Data = Bytes> + Unpin, bounds: BodyBounds) {
     let mut left = bounds.size.saturating_mul(DRAIN_FACTOR);
     let mut pace = BodyPace::new(bounds);
-    while let Ok(Some(Ok(frame))) = pace.next(&mut body).await {
+    while let Ok(Some(frame)) = pace.next(&mut body).await {
         let length = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(length) {
             Some(rest) => left = rest,

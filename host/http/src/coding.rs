@@ -48,37 +48,6 @@ const ZSTD_WINDOW_LOG: u32 = 23;
 /// How much a brotli decoder takes from its input at once.
 const BROTLI_BUFFER: usize = 16 * 1024;
 
-/// A body that cannot be decoded.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecodeError {
-    /// It unpacks to too much.
-    #[error(
-        "the request body decodes to more than {limit} bytes (limit `body`) or {ratio} times its size (limit `ratio`), the most that this gate unpacks; send it uncompressed, or less at a time"
-    )]
-    Bomb {
-        /// Most bytes.
-        limit: usize,
-        /// Most bytes for each that came.
-        ratio: usize,
-    },
-    /// It is broken, or hides something behind its end.
-    #[error("the request body is not valid {coding:?} data, or more follows after its end")]
-    Invalid {
-        /// What it says it is.
-        coding: Coding,
-    },
-}
-
-impl From<DecodeError> for Refusal {
-    fn from(error: DecodeError) -> Self {
-        match error {
-            DecodeError::Bomb { .. } => Refusal::too_large(error.to_string()),
-            DecodeError::Invalid { .. } => Refusal::malformed(error.to_string()),
-        }
-    }
-}
-
 /// Reads which codings were applied, in that order.
 pub fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, Refusal> {
     let mut codings = Vec::new();
@@ -117,16 +86,32 @@ pub struct DecodedBody {
 }
 
 /// Undoes all codings, the last applied first.
-pub fn decode(body: Bytes, codings: &[Coding], caps: CodingCaps) -> Result<DecodedBody, DecodeError> {
+///
+/// # Errors
+/// For a body that unpacks to too much, is broken, or hides something behind its end.
+pub fn decode(body: Bytes, codings: &[Coding], caps: CodingCaps) -> Result<DecodedBody, Refusal> {
     let received = body.len();
     let most = caps.size.min(received.saturating_mul(caps.ratio).max(RATIO_FREE));
     let whole = DecodedBody { body, wraps_more: false };
     codings.iter().rev().try_fold(whole, |DecodedBody { body, wraps_more }, &coding| {
         let wraps_more = wraps_more || may_wrap_more(&body, coding);
-        let decoded = layer(&body, coding, most).map_err(|_| DecodeError::Invalid { coding })?;
-        let decoded = decoded.ok_or(DecodeError::Bomb { limit: caps.size, ratio: caps.ratio })?;
+        let decoded = layer(&body, coding, most).map_err(|_| invalid(coding))?;
+        let decoded = decoded.ok_or_else(|| bomb(caps))?;
         Ok(DecodedBody { body: Bytes::from(decoded), wraps_more })
     })
+}
+
+fn invalid(coding: Coding) -> Refusal {
+    Refusal::malformed(format!(
+        "the request body is not valid {coding:?} data, or more follows after its end"
+    ))
+}
+
+fn bomb(caps: CodingCaps) -> Refusal {
+    Refusal::too_large(format!(
+        "the request body decodes to more than {} bytes (limit `body`) or {} times its size (limit `ratio`), the most that this gate unpacks; send it uncompressed, or less at a time",
+        caps.size, caps.ratio
+    ))
 }
 
 /// Returns true where a coded body has, or may have, a place for bytes that its decoder passes over.
@@ -207,6 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::refusal::Code;
 
     const CAPS: CodingCaps = CodingCaps { size: 4 * RATIO_FREE, ratio: 100 };
     const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
@@ -255,7 +241,7 @@ mod tests {
             let mut body = encode(coding, b"{}");
             body.extend_from_slice(b"and more");
             let decoded = decode(body.into(), &[coding], CAPS);
-            assert!(matches!(decoded, Err(DecodeError::Invalid { .. })), "{coding:?}: {decoded:?}");
+            assert_eq!(decoded.unwrap_err().code, Code::Malformed, "{coding:?}");
         }
     }
 
@@ -304,7 +290,7 @@ mod tests {
     fn a_second_gzip_member_is_refused() {
         let member = encode(Coding::Gzip, b"{}");
         let error = decode([member.clone(), member].concat().into(), &[Coding::Gzip], CAPS).unwrap_err();
-        assert!(matches!(error, DecodeError::Invalid { .. }));
+        assert_eq!(error.code, Code::Malformed);
     }
 
     #[test]
@@ -313,7 +299,7 @@ mod tests {
             let body = encode(coding, &[b'x'; 5000]);
             for length in [0, 1, body.len() / 2, body.len() - 1] {
                 let error = decode(Bytes::copy_from_slice(&body[..length]), &[coding], CAPS).unwrap_err();
-                assert!(matches!(error, DecodeError::Invalid { .. }), "{coding:?} cut to {length}");
+                assert_eq!(error.code, Code::Malformed, "{coding:?} cut to {length}");
             }
         }
     }
@@ -323,12 +309,12 @@ mod tests {
         for coding in ALL {
             let bomb = Bytes::from(encode(coding, &vec![b' '; CAPS.size + 1]));
             let error = decode(bomb, &[coding], CAPS).unwrap_err();
-            assert!(matches!(error, DecodeError::Bomb { .. }), "{coding:?}: {error}");
+            assert_eq!(error.code, Code::TooLarge, "{coding:?}");
         }
         let inner = encode(Coding::Gzip, &vec![b' '; CAPS.size + 1]);
         let stacked = Bytes::from(encode(Coding::Gzip, &inner));
         let error = decode(stacked, &[Coding::Gzip, Coding::Gzip], CAPS).unwrap_err();
-        assert!(matches!(error, DecodeError::Bomb { .. }));
+        assert_eq!(error.code, Code::TooLarge);
     }
 
     proptest! {

@@ -58,22 +58,6 @@ pub fn behind(work: impl FnOnce() + 'static) {
     }
 }
 
-/// A poll; what is behind it is done when it is dropped, even by a panic. It keeps what is behind a poll around it.
-struct Polling(Option<Vec<Work>>);
-
-impl Polling {
-    fn begin() -> Self {
-        Polling(BEHIND.replace(Some(Vec::new())))
-    }
-}
-
-impl Drop for Polling {
-    fn drop(&mut self) {
-        let behind = BEHIND.replace(self.0.take());
-        behind.into_iter().flatten().for_each(|work| work());
-    }
-}
-
 struct Wakes {
     state: AtomicU8,
     task: AtomicWaker,
@@ -107,7 +91,10 @@ impl<F: Future + Unpin> Future for InPlace<F> {
         let InPlace { future, wakes, waker } = &mut *self;
         // Before the first poll: whatever wakes it after one reaches the task of now.
         wakes.task.register(context.waker());
-        let _polling = Polling::begin();
+        // What is behind a poll is done when that is over, even by a panic; what is behind a poll around it is kept.
+        let _polling = scopeguard::guard(BEHIND.replace(Some(Vec::new())), |around| {
+            BEHIND.replace(around).into_iter().flatten().for_each(|work| work());
+        });
         for _ in 0..POLLS {
             wakes.state.store(POLLED, SeqCst);
             let polled = Pin::new(&mut *future).poll(&mut Context::from_waker(waker));

@@ -144,9 +144,10 @@ impl Run {
         for (number, frame, slot) in self.clients_calls(false) {
             let Some(slot) = self.slot(frame, slot) else { continue };
             slot.state = SlotState::Client { number, is_sent: true };
-            let Call { name, arguments, kind, .. } = slot.call.clone();
+            let call = slot.call.clone();
             let mark = CallMark { run: self.id, call: number, delegated: frame != ENTRY };
-            given.push(ClientCall { id: self.key.mark(mark), frame, name, arguments, kind });
+            let id = self.key.mark(mark).into();
+            given.push(ClientCall { frame, call: Call { id, ..call } });
         }
         if !given.is_empty() {
             self.paused = Some(self.now);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leafgate_answer::{AnswerText, CallKind};
+use leafgate_answer::{AnswerText, Call};
 
 use crate::error::AgentError;
 use crate::name::AgentName;
@@ -32,18 +32,13 @@ pub enum RunEffect {
 pub type RunEffects = Vec<RunEffect>;
 
 /// A call of a frame that the client runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Deref)]
 pub struct ClientCall {
-    /// Under which id the client gets it.
-    pub id: String,
     /// Whose it is.
     pub frame: FrameId,
-    /// The tool.
-    pub name: AnswerText,
-    /// Its arguments.
-    pub arguments: AnswerText,
-    /// How they are to be read.
-    pub kind: CallKind,
+    /// What the client gets, under an id of its own.
+    #[deref]
+    pub call: Call,
 }
 
 /// What a client's tool came to.

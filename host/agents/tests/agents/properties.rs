@@ -93,7 +93,11 @@ fn take_step(stage: &mut Stage, step: Step) {
             let given = std::mem::take(&mut stage.given);
             let keep = |at: usize| at == 0 || answers.get(at).copied().unwrap_or(true);
             let results = given.iter().enumerate().filter(|(at, _)| keep(*at)).map(|(_, call)| {
-                leafgate_agents::ClientResult { id: call.id.clone(), text: "r".into(), is_error: false }
+                leafgate_agents::ClientResult {
+                    id: call.id.expose().to_owned(),
+                    text: "r".into(),
+                    is_error: false,
+                }
             });
             let now = stage.tick();
             let effects = stage.run.answered(results.collect(), None, now).unwrap();

@@ -473,7 +473,7 @@ fn copied_ids_reach_no_frame() {
     let script = || vec![("coordinator", vec![calls(&[("run", json!({}))]).into()])];
     let mut stage = Stage::new(&three(), script());
     stage.answer(0);
-    let copied = stage.given[0].id.clone();
+    let copied = stage.given[0].id.expose().to_owned();
     let result =
         |id: &str| leafgate_agents::ClientResult { id: id.to_owned(), text: "x".into(), is_error: false };
 
@@ -503,8 +503,11 @@ fn a_call_without_a_result_is_answered_and_what_the_client_said_follows() {
     let script = vec![("coordinator", vec![calls(&[("run", json!({})), ("read_file", json!({}))]).into()])];
     let mut stage = Stage::new(&three(), script);
     stage.answer(0);
-    let result =
-        leafgate_agents::ClientResult { id: stage.given[1].id.clone(), text: "b".into(), is_error: false };
+    let result = leafgate_agents::ClientResult {
+        id: stage.given[1].id.expose().to_owned(),
+        text: "b".into(),
+        is_error: false,
+    };
     let now = stage.tick();
     let effects = stage.run.answered(vec![result], Some("Hurry.".into()), now).unwrap();
     stage.given.clear();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use leafgate_config::Layer;
-use leafgate_http::listener::listen_address;
+use leafgate_http::listen_address;
 use leafgate_policy::PolicySource;
 
 use super::{ConfigArgs, policy_name, policy_source};

@@ -2,7 +2,7 @@
 
 use leafgate_admin::RuntimeFile;
 use leafgate_gate::{AdminToken, Gate};
-use leafgate_http::listener::Listener;
+use leafgate_http::Listener;
 
 use crate::managed;
 use crate::runtime::{self, Published};

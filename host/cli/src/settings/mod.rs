@@ -16,7 +16,7 @@ use leafgate_admin::MetadataField;
 use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
 use leafgate_diagnostic::{Diagnostics, hint_for};
 use leafgate_gate::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, TrialConfig, UpstreamName};
-use leafgate_http::listener::listen_address;
+use leafgate_http::listen_address;
 use leafgate_policy::PolicySource;
 use leafgate_tokenize::Models;
 use leafgate_trace::Collector;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use leafgate_config::{SettingSource, Settings};
-use leafgate_http::listener::listen_address;
+use leafgate_http::listen_address;
 
 use crate::print::Printer;
 

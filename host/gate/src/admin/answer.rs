@@ -11,8 +11,7 @@ use leafgate_desk::DeskError;
 use leafgate_tree::EditError;
 use serde::Serialize;
 
-use leafgate_http::content::{self, Content};
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal, content};
 
 /// A call that failed.
 #[derive(Debug)]

@@ -13,8 +13,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::answer::CallFailure;
-use leafgate_http::guard;
-use leafgate_http::media::MediaType;
+use leafgate_http::{MediaType, guard};
 
 /// Characters of the shortest token: 128 bits in hexadecimal.
 const SHORTEST: usize = 32;

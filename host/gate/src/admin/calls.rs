@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::off::LONGEST;
 use crate::pending::Snapshot;
 use crate::shared::Shared;
-use leafgate_http::body::{self, BodyBounds};
+use leafgate_http::{BodyBounds, body};
 
 /// How long a caller waits for the log at most: it reads what is there then.
 const WRITTEN: Duration = Duration::from_secs(2);
@@ -265,7 +265,7 @@ fn release(gate: &Shared, id: &str, Release {}: Release) -> Answered {
 
 /// Has the log write what it was told, and waits for that.
 async fn log(gate: &Shared) -> LogState {
-    let written = match gate.recorder().and_then(|recorder| recorder.flush()) {
+    let written = match gate.recorder.get().and_then(|recorder| recorder.flush()) {
         Some(written) => timeout(WRITTEN, written).await.is_ok_and(|written| written.is_ok()),
         None => false,
     };

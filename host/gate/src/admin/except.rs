@@ -29,8 +29,7 @@ pub(super) async fn except(gate: &Shared, turn: TurnId, command: Except) -> Answ
     check_name(&command.by)?;
     let snapshot = gate.turns.snapshot(turn)?;
     let lane = snapshot.guard.lane.clone();
-    let own =
-        lane.filter(|name| gate.upstreams.by_name(name).is_some_and(|lane| lane.own_policy().is_some()));
+    let own = lane.filter(|name| gate.upstreams.by_name(name).is_some_and(|lane| lane.own.is_some()));
     let write = move |files: &dyn PolicyFiles| write(files, &snapshot, own.as_deref(), &command);
     let excepted = with_files(gate, write).await?;
     let Excepted { file, rule, label, until, .. } = &excepted;
@@ -51,7 +50,7 @@ pub(super) async fn add(gate: &Shared, command: AddException) -> Answered {
     let policy = match &upstream {
         None => gate.policy.load(),
         Some(name) => {
-            let own = gate.upstreams.by_name(name).and_then(|lane| Some(lane.own_policy()?.load()));
+            let own = gate.upstreams.by_name(name).and_then(|lane| Some(lane.own.as_ref()?.load()));
             own.ok_or_else(|| {
                 CallFailure::new(ErrorCode::NotFound, "no upstream of this name has its own policy")
             })?
@@ -83,7 +82,7 @@ async fn with_files<R: Send + 'static>(
     gate: &Shared,
     work: impl FnOnce(&dyn PolicyFiles) -> Result<R, CallFailure> + Send + 'static,
 ) -> Result<R, CallFailure> {
-    let Some(files) = gate.policy_files() else {
+    let Some(files) = gate.policy_files.get().cloned() else {
         return Err(refused("this gate was given no policy folder that it may write into"));
     };
     let done = tokio::task::spawn_blocking(move || work(&*files)).await;

@@ -25,8 +25,7 @@ use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::shared::Shared;
-use leafgate_http::body;
-use leafgate_http::content::Content;
+use leafgate_http::{Content, body};
 
 pub use auth::{AdminToken, AdminTokenError};
 pub use view::request_diff;

@@ -11,8 +11,7 @@ use leafgate_admin::{ErrorCode, Status};
 use super::answer::{self, CallFailure};
 use crate::metrics::{self, Counted};
 use crate::shared::Shared;
-use leafgate_http::content::{self, Content};
-use leafgate_http::guard;
+use leafgate_http::{Content, content, guard};
 
 /// Where programs that keep others running ask whether the process lives, and whether it takes requests.
 const HEALTH: &str = "/healthz";

@@ -45,7 +45,7 @@ pub(super) async fn reveal(gate: &Shared, command: Reveal) -> Answered {
         session: session.clone(),
         by: by.clone(),
     };
-    let kept = match gate.recorder().map(|recorder| recorder.reveal(record)) {
+    let kept = match gate.recorder.get().map(|recorder| recorder.reveal(record)) {
         None | Some(Recorded::Taken | Recorded::Missed) => true,
         Some(Recorded::Awaited(kept)) => kept.await.is_ok(),
         Some(Recorded::Refused) => false,

@@ -15,7 +15,7 @@ const PICTURE_HEAD: usize = 1024 * 1024;
 
 /// The model that a turn asks, as it would leave, and what its client asks of it in `anthropic-beta`.
 pub(super) struct AskedModel {
-    name: String,
+    pub(super) name: String,
     betas: String,
 }
 
@@ -32,10 +32,6 @@ impl AskedModel {
         let betas =
             std::iter::once(outside::header(&snapshot.guard.outside, "anthropic-beta")).chain(in_body);
         AskedModel { name: name.unwrap_or_default(), betas: betas.collect::<Vec<_>>().join(",") }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     fn facts(&self, counter: &Counter) -> ModelFacts {

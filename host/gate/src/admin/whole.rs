@@ -32,7 +32,7 @@ pub(super) fn request(snapshot: &Snapshot, fields: Vec<MetadataField>) -> Editab
     EditableRequest {
         id: document.request_id(),
         debug_name: format!("{}/{}", snapshot.guard.title.location, snapshot.guard.title.name),
-        model: AskedModel::of(snapshot).name().to_owned(),
+        model: AskedModel::of(snapshot).name,
         location: snapshot.guard.title.location.to_string(),
         messages: raw(draft.messages()),
         original_messages: raw(draft.original_messages()),

@@ -15,7 +15,7 @@ use leafgate_tree::{Document, Format, NodeId};
 use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
 use crate::target::UpstreamKind;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal};
 
 /// The paths of requests in which no conversation stands.
 const PATHS: [&str; 5] = ["/auto", "/models/session", "/models/session/intent", "/search", "/skills"];

@@ -12,8 +12,7 @@ use serde_json::Value;
 
 use crate::apis::echo::{self, Echoed};
 use crate::apis::{Api, Endpoint};
-use leafgate_http::content::{self, Content};
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal, content};
 
 /// Whose errors an API's errors look like.
 pub(crate) struct ApiDialect {
@@ -111,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::apis::named;
-    use leafgate_http::refusal::Code;
+    use leafgate_http::Code;
 
     fn blocked(api: Api) -> ErrorBody {
         ErrorBody::of(&Refusal::new(StatusCode::BAD_REQUEST, Code::Blocked, "say \"why\""), api)

@@ -25,8 +25,7 @@ use serde_json::{Value, json};
 use crate::apis::Api;
 use crate::apis::dialect;
 use crate::target::UpstreamKind;
-use leafgate_http::content::{self, Content};
-use leafgate_http::refusal::{Manner, Refusal};
+use leafgate_http::{Content, Manner, Refusal, content};
 
 /// Characters per fragment, in turn; short against a token, so that each token is broken, and each
 /// time elsewhere.

@@ -29,6 +29,7 @@ use leafgate_answer::Api as AnswerApi;
 use leafgate_assemble::Counted;
 use leafgate_policy::endpoint;
 use leafgate_tree::{Document, Format, NodeId, ValueType};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::{Echo, Echoed};
@@ -154,8 +155,8 @@ pub(crate) struct Conversation {
 pub(crate) struct Api {
     #[deref(forward)]
     endpoint: &'static Endpoint,
-    /// Whether the shape of the body told it, and no path.
-    by_shape: bool,
+    /// Whether the shape of the body told it, and no path: its answer may be another one's then.
+    pub(crate) is_by_shape: bool,
 }
 
 impl Api {
@@ -169,7 +170,7 @@ impl Api {
     }
 
     fn at(endpoint: &'static Endpoint) -> Api {
-        Api { endpoint, by_shape: false }
+        Api { endpoint, is_by_shape: false }
     }
 
     fn nobodys(path: &str, headers: &HeaderMap) -> Api {
@@ -185,12 +186,7 @@ impl Api {
             return self;
         }
         let same = |api: &&Endpoint| api.format == Some(format) && api.conversation.is_some();
-        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, by_shape: true })
-    }
-
-    /// Whether the shape of the body told it, and no path: its answer may be another one's then.
-    pub(crate) fn is_by_shape(self) -> bool {
-        self.by_shape
+        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, is_by_shape: true })
     }
 
     /// What a request to this path wants to have.
@@ -291,18 +287,12 @@ pub(crate) fn configs(request: &Document) -> impl Iterator<Item = NodeId> + '_ {
     objects.flat_map(move |object| keys.into_iter().filter_map(move |key| request.member(object, key)))
 }
 
+/// What a segment of a path holds otherwise than as it is.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
+
 /// A name as one segment of a path.
 pub(crate) fn segment(name: &str) -> String {
-    let mut segment = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'@' => {
-                segment.push(char::from(byte));
-            }
-            _ => segment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    segment
+    utf8_percent_encode(name, ESCAPED).to_string()
 }
 
 /// The texts of these members of an object, in their order; empty where there is none.

@@ -10,10 +10,7 @@ use crate::answer::gather_whole;
 use crate::begun;
 use crate::shared::Shared;
 use crate::stages::DowngradeFlow;
-use leafgate_http::budget::Reservation;
-use leafgate_http::content::{self, Content};
-use leafgate_http::media::AnswerForm;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{AnswerForm, Content, Refusal, Reservation, content};
 
 impl Shared {
     /// Gives an answer the form that was asked for: an answer in one piece becomes a stream for

@@ -9,11 +9,10 @@ use leafgate_tree::Document;
 use crate::apis::echo::manner;
 use crate::blocked::{NOT_ELSEWHERE, blocked};
 use crate::exchange::Exchange;
-use crate::pending::PausedTurn;
 use crate::restore::Restoring;
 use crate::stages::{Along, Came, DowngradeFlow, HeldRequest, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// The name that stands for a rule where a lesser form needs a person. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -58,7 +57,7 @@ impl DowngradeFlow {
             };
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
-        let waiter = exchange.turns.pause(PausedTurn::of(On::Request, &subject, evaluation, holds, None));
+        let waiter = exchange.turns.pause(On::Request, &subject, evaluation, holds, None);
         let path = Some(subject.to.endpoint()).filter(|_| exchange.answer_cancelled);
         let manner = path.and_then(|path| manner(subject.api, path, subject.model.as_deref(), &document));
         Ok(RequestOutcome::Wait(HeldRequest { manner, waiter, came, source, streams, along }))

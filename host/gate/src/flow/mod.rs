@@ -23,8 +23,7 @@ use crate::arriving::Arriving;
 use crate::begun;
 use crate::exchange::Exchange;
 use crate::stages::{Along, DowngradeFlow, Passed, RequestOutcome};
-use leafgate_http::content::{self, Content};
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal, content};
 
 /// Says what a request does without.
 const DOWNGRADE: HeaderName = HeaderName::from_static("leafgate-downgrade");

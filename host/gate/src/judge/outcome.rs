@@ -3,19 +3,20 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::Title;
+use leafgate_desk::{ModePause, Title};
+use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::{Document, Draft};
 
 use super::JudgeCase;
 use crate::apis::Api;
 use crate::apis::echo::manner;
-use crate::pending::{PausedTurn, Waiter};
+use crate::pending::Waiter;
 use crate::restore::Restoring;
 use crate::ruled::Ruling;
 use crate::session::Thread;
 use crate::stages::{Along, DowngradeFlow, HeldRequest, Lessened, RequestOutcome};
 use crate::subject::Subject;
-use leafgate_http::refusal::{Manner, Refusal};
+use leafgate_http::{Manner, Refusal};
 
 impl JudgeCase {
     pub(super) fn pass(self, draft: &Draft, ruling: Option<Arc<Ruling>>) -> RequestOutcome {
@@ -72,9 +73,14 @@ impl JudgeCase {
         }))
     }
 
-    pub(super) fn pause(mut self, paused: PausedTurn) -> Result<RequestOutcome, Refusal> {
-        let document = Arc::clone(paused.draft.document());
-        let waiter = self.turns.pause(paused);
+    pub(super) fn pause(
+        mut self,
+        evaluation: Evaluation,
+        holds: Vec<Hold>,
+        mode: Option<ModePause>,
+    ) -> Result<RequestOutcome, Refusal> {
+        let document = Arc::clone(evaluation.draft.document());
+        let waiter = self.turns.pause(On::Request, &self.subject, evaluation, holds, mode);
         // The desk counts the bytes of what waits there.
         self.came.reservation = self.bodies.reserve();
         self.held(&document, waiter)
@@ -92,7 +98,7 @@ impl JudgeCase {
 
     /// What the agent that asks is called, where anybody says it.
     pub(super) fn called(&self) -> Option<Arc<str>> {
-        self.asker.as_ref().map_or_else(|| self.class.agent(), |asker| Some(Arc::clone(&asker.chain)))
+        self.asker.as_ref().map_or_else(|| self.class.agent.clone(), |asker| Some(Arc::clone(&asker.chain)))
     }
 
     /// How a cancel is answered, where it is no error to the client.

@@ -25,9 +25,7 @@ use crate::shared::Shared;
 use crate::stages::{Came, RequestOutcome};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::body;
-use leafgate_http::coding;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Refusal, body, coding};
 
 impl Shared {
     /// Returns a path as the log shows it, with all findings masked.
@@ -139,7 +137,7 @@ impl Exchange {
 
     /// Has a body judged, tells what the policy did, and keeps what a recorder will be told of it.
     pub(crate) async fn judge_told(&self, mut case: JudgeCase) -> Result<RequestOutcome, Refusal> {
-        let recorder = self.recorder().cloned();
+        let recorder = self.recorder.get().cloned();
         case.recorded = recorder.is_some().then(SystemTime::now);
         case.trial = self.shared.policy.turn(&self.policy);
         let began = Instant::now();

@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
-use leafgate_desk::{Lead, Repeats, Turn, TurnClass, TurnId};
+use leafgate_desk::{Lead, Paused, Repeats, Turn, TurnClass, TurnId};
 use leafgate_policy::On;
 
-use super::{PausedTurn, TurnGuard, Turns};
+use super::{TurnGuard, Turns};
 
 impl Turns {
     /// What a request repeats of the turns that wait or were decided a moment ago, and which these
     /// were.
-    pub(super) fn repeats(&self, paused: &PausedTurn) -> (Option<Repeats>, Vec<Lead>) {
-        if paused.guard.class != TurnClass::Side || paused.guard.on != On::Request {
+    pub(super) fn repeats(&self, paused: &Paused<TurnGuard>) -> (Option<Repeats>, Vec<Lead>) {
+        if paused.class != TurnClass::Side || paused.reviewer.on != On::Request {
             return (None, Vec::new());
         }
         let leads = self.lock().desk.leads();
-        let (draft, to, holds) = (&paused.draft, &paused.guard.to, &paused.holds);
-        (Repeats::of(draft, to, holds, &*paused.guard, &leads), leads)
+        let Paused { draft, to, holds, reviewer, .. } = paused;
+        (Repeats::of(draft, to, holds, &**reviewer, &leads), leads)
     }
 
     /// Brings a request that has begun to wait together with what came while it was being looked at,

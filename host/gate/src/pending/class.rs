@@ -36,8 +36,8 @@ const GEMINI_CLI: &str = "gemini-cli";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClassHint {
     class: Option<TurnClass>,
-    /// What the client calls the agent.
-    agent: Option<Arc<str>>,
+    /// What the client calls the agent that asks.
+    pub(crate) agent: Option<Arc<str>>,
     /// Whether Claude Code says that the request is one of its own.
     of_claude: bool,
     of_gemini: bool,
@@ -61,11 +61,6 @@ impl ClassHint {
             of_claude: names(CLAUDE_SESSION),
             of_gemini: agent::agent(headers) == GEMINI_CLI,
         }
-    }
-
-    /// What the client calls the agent that asks.
-    pub(crate) fn agent(&self) -> Option<Arc<str>> {
-        self.agent.clone()
     }
 
     /// The class of a request, as far as it can be told.

@@ -24,11 +24,6 @@ pub(crate) struct TurnGuard {
 }
 
 impl TurnGuard {
-    pub(crate) fn new(on: On, subject: Arc<Subject>, recall: Recall, notes: Vec<Note>) -> Self {
-        let generation = subject.policy.generation_name().into();
-        TurnGuard { on, subject, generation, recall, notes }
-    }
-
     /// Evaluates the request of a draft anew, as it was received, with saved edits made by `make`.
     pub(super) fn evaluate_with_saved(
         &self,

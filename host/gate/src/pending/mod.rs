@@ -28,8 +28,10 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, RequestKey, Reviewer as _, Revised, Revision, Tick, TurnId,
+    Dismissal, Effect, Effects, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick,
+    TurnId,
 };
+use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::{Document, Draft, SectionId};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -39,11 +41,12 @@ use crate::events::Hub;
 use crate::off::Off;
 use crate::saved::Saved;
 use crate::status::Counters;
+use crate::subject::Subject;
 
 pub(crate) use class::ClassHint;
 pub(crate) use destination::destination;
 pub(crate) use guard::TurnGuard;
-pub(crate) use waiter::{Decision, Dismissed, PausedTurn, Waiter, check_release};
+pub(crate) use waiter::{Decision, Dismissed, Waiter, check_release};
 
 /// Lines that are made while the desk is held: under a millisecond's work, even where each has
 /// many places.
@@ -60,7 +63,8 @@ pub(crate) struct Turns {
     counters: Arc<Counters>,
     keeper: Keeper,
     pub(crate) saved: Arc<Saved>,
-    off: Off,
+    /// Whether everything passes as it comes, for how long.
+    pub(crate) off: Off,
     /// The mode that listeners were told last.
     told_mode: Mutex<Option<ModeView>>,
     /// What is said of the list of requests that a mode may pause, where there is one.
@@ -151,7 +155,7 @@ impl Turns {
             state.waiting.remove(&connection);
         }
         drop(state);
-        guard.map(|guard| Waiter::new(Arc::clone(self), connection, decision, to.clone(), guard))
+        guard.map(|guard| Waiter { turns: Arc::clone(self), connection, decision, to: to.clone(), guard })
     }
 
     /// Returns true where turns of a session are pending.
@@ -159,18 +163,39 @@ impl Turns {
         self.lock().desk.has_pending(session)
     }
 
-    /// Makes a turn of a request that the policy paused. Where there is no room for one, the waiter has its refusal.
-    pub(crate) fn pause(self: &Arc<Self>, paused: PausedTurn) -> Waiter {
-        let (guard, to) = (Arc::clone(&paused.guard), paused.guard.to.clone());
-        let (repeats, seen) = self.repeats(&paused);
+    /// Makes a turn of what rules made of a request, or of the tool calls of an answer, to be decided by a person. Where there is no
+    /// room for one, the waiter has its refusal.
+    pub(crate) fn pause(
+        self: &Arc<Self>,
+        on: On,
+        subject: &Arc<Subject>,
+        evaluation: Evaluation,
+        holds: Vec<Hold>,
+        mode: Option<ModePause>,
+    ) -> Waiter {
+        let Evaluation { draft, recall, report, .. } = evaluation;
+        let (subject, generation) = (Arc::clone(subject), subject.policy.generation_name().into());
+        let guard = Arc::new(TurnGuard { on, subject, generation, recall, notes: report.notes });
         let (connection, decision) = self.lock().connect();
+        let paused = Paused {
+            session: Arc::clone(&guard.session),
+            connection,
+            to: guard.to.clone(),
+            title: guard.title.clone(),
+            draft,
+            holds,
+            class: guard.class,
+            mode,
+            reviewer: Arc::clone(&guard),
+        };
+        let (repeats, seen) = self.repeats(&paused);
         // Renders and digests, so outside of the lock.
-        let arrival = Arrival::from(paused.on(connection)).repeating(repeats);
+        let arrival = Arrival::from(paused).repeating(repeats);
         let admission = self.event(|desk, now| desk.pause(arrival, now));
         if let Admission::Waiting(turn) | Admission::Queued(turn) = admission {
             self.bring_together(turn, &seen);
         }
-        Waiter::new(Arc::clone(self), connection, decision, to, guard)
+        Waiter { turns: Arc::clone(self), connection, decision, to: guard.to.clone(), guard }
     }
 
     /// Hands a turn out to be changed.
@@ -408,14 +433,13 @@ impl DeskState {
 mod tests {
     use leafgate_contract::NoPlugins;
     use leafgate_desk::Dismissal;
-    use leafgate_policy::{Cause, Hold, On, Policy, PolicySource, Recall};
+    use leafgate_policy::{Cause, Policy, PolicySource};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
     use tokio::time::{advance, timeout};
 
     use super::*;
     use crate::apis::named;
-    use crate::subject::Subject;
 
     const LIMITS: DeskLimits = DeskLimits {
         turns: 8,
@@ -460,11 +484,10 @@ mod tests {
     fn pause(turns: &Arc<Turns>, session: &str) -> Waiter {
         let policy = Arc::new(Policy::load(&PolicySource::None, &NoPlugins).unwrap());
         let subject = Subject::new(&policy, named("chat"), destination(), Vault::new(keys()));
-        let subject = Subject { session: session.into(), ..subject };
-        let guard = TurnGuard::new(On::Request, Arc::new(subject), Recall::default(), Vec::new());
+        let subject = Arc::new(Subject { session: session.into(), ..subject });
+        let evaluation = policy.evaluate(document(session), &subject.context(On::Request), &subject.vault);
         let hold = Hold::new("ask".into(), Cause::Rule, String::new());
-        let (draft, holds) = (Draft::new(document(session)), vec![hold]);
-        turns.pause(PausedTurn { draft, holds, mode: None, guard: Arc::new(guard) })
+        turns.pause(On::Request, &subject, evaluation, vec![hold], None)
     }
 
     /// How long it takes until a connection is answered, by a deadline.

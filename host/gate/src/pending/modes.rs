@@ -11,7 +11,6 @@ use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
 use crate::lock::lock;
-use crate::off::Off;
 use crate::subject::Subject;
 
 type Keep = Box<dyn Fn(TurnMode) -> io::Result<()> + Send + Sync>;
@@ -132,11 +131,6 @@ impl Turns {
     /// Closes a conversation.
     pub(crate) fn dispose(&self, session: &str) -> Result<SessionList, DeskError> {
         self.decide(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
-    }
-
-    /// Whether everything passes as it comes, for how long.
-    pub(crate) fn off(&self) -> &Off {
-        &self.off
     }
 
     /// Has everything pass as it comes for a time, or the policy serve again.

@@ -3,51 +3,11 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, ModePause, TurnRelease};
-use leafgate_policy::{Evaluation, Hold, On};
-use leafgate_tree::Draft;
+use leafgate_desk::{CancelReason, ConnectionId, Destination, Digest, Dismissal, TurnRelease};
 use tokio::sync::oneshot;
 
 use super::{TurnGuard, Turns};
-use crate::subject::Subject;
-use leafgate_http::refusal::{Code, Manner, Refusal};
-
-/// A request that the policy or a mode paused.
-pub(crate) struct PausedTurn {
-    pub(crate) draft: Draft,
-    pub(crate) holds: Vec<Hold>,
-    pub(crate) mode: Option<ModePause>,
-    pub(crate) guard: Arc<TurnGuard>,
-}
-
-impl PausedTurn {
-    /// What rules made of a request, or of the tool calls of an answer, to be decided by a person.
-    pub(crate) fn of(
-        on: On,
-        subject: &Arc<Subject>,
-        evaluation: Evaluation,
-        holds: Vec<Hold>,
-        mode: Option<ModePause>,
-    ) -> Self {
-        let Evaluation { draft, recall, report, .. } = evaluation;
-        let guard = Arc::new(TurnGuard::new(on, Arc::clone(subject), recall, report.notes));
-        PausedTurn { draft, holds, mode, guard }
-    }
-
-    pub(super) fn on(self, connection: ConnectionId) -> leafgate_desk::Paused<TurnGuard> {
-        leafgate_desk::Paused {
-            session: Arc::clone(&self.guard.session),
-            connection,
-            to: self.guard.to.clone(),
-            title: self.guard.title.clone(),
-            draft: self.draft,
-            holds: self.holds,
-            class: self.guard.class,
-            mode: self.mode,
-            reviewer: self.guard,
-        }
-    }
-}
+use leafgate_http::{Code, Manner, Refusal};
 
 /// What becomes of a turn, for the connection that gets its answer.
 pub(crate) enum Decision {
@@ -102,31 +62,16 @@ pub(crate) fn check_release(release: &TurnRelease, to: &Destination) -> Result<(
 
 /// Waits for a decision. Dropping it tells the desk that the connection is gone.
 pub(crate) struct Waiter {
-    turns: Arc<Turns>,
-    connection: ConnectionId,
-    decision: oneshot::Receiver<Decision>,
-    /// What this connection's own request asks for beside its body.
-    to: Destination,
+    pub(super) turns: Arc<Turns>,
+    pub(super) connection: ConnectionId,
+    pub(super) decision: oneshot::Receiver<Decision>,
+    /// What this connection's own request asks for beside its body: its headers are those that leave.
+    pub(crate) to: Destination,
     /// What the turn keeps of its policy.
     pub(crate) guard: Arc<TurnGuard>,
 }
 
 impl Waiter {
-    pub(super) fn new(
-        turns: Arc<Turns>,
-        connection: ConnectionId,
-        decision: oneshot::Receiver<Decision>,
-        to: Destination,
-        guard: Arc<TurnGuard>,
-    ) -> Self {
-        Waiter { turns, connection, decision, to, guard }
-    }
-
-    /// What this connection's own request asks for beside its body: its headers are those that leave.
-    pub(crate) fn destination(&self) -> &Destination {
-        &self.to
-    }
-
     /// Waits; may be given up and called again. The desk answers every connection once, at its deadline at the latest.
     pub(crate) async fn decision(&mut self) -> Decision {
         let decided = (&mut self.decision).await;

@@ -17,7 +17,7 @@ use super::speech::{HeldText, RestoredSpeech};
 use super::{NamedThread, Restoring};
 use crate::apis::Api;
 use crate::apis::dialect;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// A longer line, or a longer event of several lines, is not read.
 const MAX_EVENT: usize = 1024 * 1024;
@@ -41,8 +41,8 @@ pub(crate) struct EventStream {
     at_boundary: bool,
     /// Nothing is restored any more.
     stopped: bool,
-    /// Nothing leaves any more.
-    is_over: bool,
+    /// Nothing leaves any more: it has ended with an error, before the upstream's stream has.
+    pub(crate) is_over: bool,
 }
 
 impl EventStream {
@@ -60,11 +60,6 @@ impl EventStream {
             stopped: false,
             is_over: false,
         }
-    }
-
-    /// Returns whether it has ended with an error, before the upstream's stream has.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over
     }
 
     /// Takes the next bytes of the stream and returns what may leave.

@@ -16,7 +16,7 @@ use crate::restore::Restoring;
 use crate::session::{Hints, Sessions};
 use crate::subject::Subject;
 use crate::target::UpstreamKind;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 const CALLS: &str = "[[rule]]\nid = 'r'\non = 'tool-call'\nmatch = {}\naction = 'block'\n";
 const TEXTS: &str =
@@ -219,7 +219,7 @@ fn a_conversation_is_judged_as_what_it_is_wherever_it_goes() {
         for decides in [Decides::CallRule, Decides::ResponseRule, Decides::Approval] {
             let ruling = read.ruling(decides).ok().flatten().expect("somebody judges the answer");
             // What passes while it comes must be what it was taken for.
-            assert_eq!(ruling.of.whole, read.api.is_by_shape(), "{target} {decides:?}");
+            assert_eq!(ruling.of.whole, read.api.is_by_shape, "{target} {decides:?}");
         }
     }
 }

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::RuledExchange;
 use crate::blocked::{because, blocked};
-use crate::pending::{PausedTurn, Waiter};
+use crate::pending::Waiter;
 use crate::tally::RuleTally;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// The name that stands for a rule where a profile decides. No rule can be called that.
 const PROFILE: &str = "(profile)";
@@ -159,8 +159,7 @@ impl RuledExchange {
         if holds.is_empty() {
             return None;
         }
-        let paused = PausedTurn::of(On::ToolCall, &self.subject, evaluation, holds, None);
-        Some(self.shared.turns.pause(paused))
+        Some(self.shared.turns.pause(On::ToolCall, &self.subject, evaluation, holds, None))
     }
 
     /// Whether the profile lets a call pass without asking. One without a word about calls does.

@@ -38,9 +38,7 @@ use crate::session::PriorResponse;
 use crate::shared::Shared;
 use crate::subject::Subject;
 use crate::tally::RuleTally;
-use leafgate_http::content::Content;
-use leafgate_http::media::AnswerForm;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{AnswerForm, Code, Content, Refusal};
 
 pub(crate) use whole::SoFar;
 
@@ -116,7 +114,7 @@ impl Ruling {
         }
         let mut of = of.unwrap_or_default();
         // What passes event by event must be what it was taken for.
-        of.whole |= api.is_by_shape();
+        of.whole |= api.is_by_shape;
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
         let (answers, sealed) = (conversation.answers, (conversation.seals)(request));
         let several = asks_for_several(request);

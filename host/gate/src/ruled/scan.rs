@@ -66,7 +66,7 @@ impl TextScan {
         self.open.push_str(more);
         let mut decided = Vec::new();
         while self.head <= self.end() {
-            let head = floor(&self.open, self.head - self.start);
+            let head = self.open.floor_char_boundary(self.head - self.start);
             self.head += STRIDE;
             if let Some((cut, now)) = self.cut(head, &mut judge)? {
                 decided.push(self.decide(cut, now));
@@ -112,9 +112,10 @@ impl TextScan {
         judge: &mut impl FnMut(&[&str]) -> Result<String, E>,
     ) -> Result<Option<(usize, String)>, E> {
         let seen = &self.open[..head];
-        let Some(latest) = head.checked_sub(self.look_behind).map(|latest| floor(seen, latest)) else {
+        let Some(latest) = head.checked_sub(self.look_behind) else {
             return Ok(None);
         };
+        let latest = seen.floor_char_boundary(latest);
         let is_blank =
             |(at, character): (usize, char)| character.is_whitespace().then_some(at + character.len_utf8());
         let mut cuts: Vec<usize> =
@@ -138,11 +139,6 @@ impl TextScan {
         }
         Ok(None)
     }
-}
-
-/// The nearest border between characters at a place or before it.
-pub(super) fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -177,7 +173,8 @@ mod tests {
     }
 
     fn cut<'t>(text: &'t str, cuts: &[usize]) -> Vec<&'t str> {
-        let mut at: Vec<usize> = cuts.iter().map(|cut| floor(text, cut % (text.len() + 1))).collect();
+        let mut at: Vec<usize> =
+            cuts.iter().map(|cut| text.floor_char_boundary(cut % (text.len() + 1))).collect();
         at.extend([0, text.len()]);
         at.sort_unstable();
         at.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect()

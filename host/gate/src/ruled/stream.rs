@@ -21,9 +21,7 @@ use super::whole::{COPIES, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
 use crate::recording::ToldRequest;
-use leafgate_http::budget::{AnswerWeight, Reservation};
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{AnswerWeight, Content, ContentError, Refusal, Reservation, content};
 
 type Deciding = Pin<Box<dyn Future<Output = Result<Bytes, Refusal>> + Send>>;
 type Given = Option<Result<Frame<Bytes>, ContentError>>;

@@ -13,9 +13,9 @@ use leafgate_answer::{Account, CallError, Heard, Position, RunKind, Said, TextPl
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::RuledExchange;
-use super::scan::{TextScan, TextSegment, floor};
+use super::scan::{TextScan, TextSegment};
 use super::whole::SoFar;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// So many texts an answer may have.
 const MAX_TEXTS: usize = 512;
@@ -145,7 +145,8 @@ impl PassingTexts {
         let end = |thinks: bool| {
             let run = self.runs.iter().rfind(|run| run.thinks == thinks);
             let mut left = run.map(|run| run.now(&(0..run.said.len())).unwrap_or_else(|| run.said.clone()));
-            let from = left.as_ref().map_or(0, |left| floor(left, left.len().saturating_sub(most)));
+            let from =
+                left.as_ref().map_or(0, |left| left.floor_char_boundary(left.len().saturating_sub(most)));
             left.as_mut().map(|left| left.split_off(from)).unwrap_or_default()
         };
         Ends::from([(RunKind::Said, end(false)), (RunKind::Thought, end(true))])

@@ -6,6 +6,7 @@ use leafgate_answer::{Answer, AnswerError, Call, TextRun};
 use leafgate_desk::{CancelReason, Dismissal};
 use leafgate_policy::answers;
 use leafgate_record::AnswerOutcome;
+use scopeguard::ScopeGuard;
 
 use super::RuledExchange;
 use super::judge::{CallsDecision, JudgedAnswer};
@@ -13,9 +14,7 @@ use crate::answer::gather;
 use crate::arriving::Arriving;
 use crate::pending::{Decision, Waiter, check_release};
 use crate::tally::RuleTally;
-use leafgate_http::content::{self, Content};
-use leafgate_http::in_place::INLINE_BODY;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, INLINE_BODY, Refusal, content};
 
 /// An answer is there as it came, as it was read and as it leaves.
 pub(super) const COPIES: usize = 3;
@@ -116,7 +115,9 @@ impl RuledExchange {
         some: bool,
         told: impl Fn(AnswerOutcome),
     ) -> Result<AnswerOutcome, Refusal> {
-        let waiting = WaitingCalls::begin(told);
+        told(AnswerOutcome::Held);
+        // Their client may leave while they wait for a person.
+        let waiting = scopeguard::guard(told, |told| told(AnswerOutcome::Abandoned));
         let outcome = match self.decided(waiter, answer).await {
             Ok(Ok(_)) if some => AnswerOutcome::PartlyRefused,
             Ok(Ok(outcome)) => outcome,
@@ -126,11 +127,11 @@ impl RuledExchange {
                 AnswerOutcome::Refused
             }
             Err(refusal) => {
-                waiting.end(AnswerOutcome::Blocked);
+                ScopeGuard::into_inner(waiting)(AnswerOutcome::Blocked);
                 return Err(refusal);
             }
         };
-        waiting.end(outcome);
+        ScopeGuard::into_inner(waiting)(outcome);
         Ok(outcome)
     }
 
@@ -144,7 +145,7 @@ impl RuledExchange {
             Decision::Send(release) => release,
             Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
-        check_release(&release, waiter.destination())?;
+        check_release(&release, &waiter.to)?;
         let came = answer.calls().to_vec();
         let Some(left) = answers::calls_read(&release.body, &came) else {
             return Ok(Err("what was let go is something else".to_owned()));
@@ -170,32 +171,6 @@ impl RuledExchange {
             0 => AnswerOutcome::Approved,
             _ => AnswerOutcome::PartlyRefused,
         }))
-    }
-}
-
-/// Calls that wait for a person. Their client may leave meanwhile: then this is dropped, and tells so.
-struct WaitingCalls<T: Fn(AnswerOutcome)> {
-    told: T,
-    over: bool,
-}
-
-impl<T: Fn(AnswerOutcome)> WaitingCalls<T> {
-    fn begin(told: T) -> Self {
-        told(AnswerOutcome::Held);
-        WaitingCalls { told, over: false }
-    }
-
-    fn end(mut self, outcome: AnswerOutcome) {
-        self.over = true;
-        (self.told)(outcome);
-    }
-}
-
-impl<T: Fn(AnswerOutcome)> Drop for WaitingCalls<T> {
-    fn drop(&mut self) {
-        if !self.over {
-            (self.told)(AnswerOutcome::Abandoned);
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::Shared;
 use crate::lock::lock;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// So long after work was slow, work goes to the blocking pool without being tried.
 const SLOW: Duration = Duration::from_secs(1);

@@ -20,9 +20,7 @@ use crate::judge::{Asker, JudgeCase};
 use crate::log::RequestProgress;
 use crate::ruled::{Ruling, SoFar};
 use crate::stages::{Along, Passed, RequestOutcome};
-use leafgate_http::content::{self, Content};
-use leafgate_http::media;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal, content, media};
 
 /// What became of a request of a frame.
 pub(super) enum FrameAnswer {

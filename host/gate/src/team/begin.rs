@@ -18,8 +18,7 @@ use crate::base::RequestBase;
 use crate::blocked::unreadable;
 use crate::exchange::Exchange;
 use crate::stages::Came;
-use leafgate_http::budget::Reservation;
-use leafgate_http::refusal::{Code, Refusal};
+use leafgate_http::{Code, Refusal, Reservation};
 
 /// A model of this name is the team at its entry, and with a name behind it at that agent.
 const MODEL: &str = "agents";

@@ -16,6 +16,7 @@ use leafgate_agents::{
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
 use leafgate_tree::Document;
+use scopeguard::ScopeGuard;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
@@ -31,10 +32,8 @@ use crate::apis::Wants;
 use crate::begun;
 use crate::exchange::Exchange;
 use crate::session::{Hints, Session};
-use crate::shared::Shared;
 use crate::teams::{Began, now};
-use leafgate_http::content::Content;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal};
 
 /// How the names of a team's answers begin.
 pub(super) const ANSWER: &str = "lga_";
@@ -173,7 +172,11 @@ impl RunCase {
         let head = self.head(&run);
         self.live = shows.map(|pieces| self.live(&run, &head, pieces));
         let case = Arc::new(self);
-        let watched = Watched { shared: Arc::clone(&case.shared), run: run.id(), over: false };
+        // A run that is given up without a word is marked as such, however that comes about.
+        let given_up = scopeguard::guard((Arc::clone(&case.shared), run.id()), |(shared, run)| {
+            shared.teams.records.ended(run, RunState::Gone);
+            tracing::info!(target: "leafgate::agents", %run, "a run's client is gone: its requests are given up");
+        });
         let mut driver = Driver {
             case: Arc::clone(&case),
             run,
@@ -181,13 +184,12 @@ impl RunCase {
             aborts: HashMap::new(),
             heard: HeardReplies::default(),
             failed: None,
-            watched,
         };
         let end = driver.carry_out(effects).await;
-        let Driver { run, heard, failed, mut watched, asked, .. } = driver;
+        let Driver { run, heard, failed, asked, .. } = driver;
         // Whatever is still in flight is not wanted any more.
         drop(asked);
-        watched.over = true;
+        ScopeGuard::into_inner(given_up);
         let teams = &case.shared.teams;
         match end {
             End::Calls(calls) => {
@@ -267,22 +269,6 @@ fn mask(value: &mut Value, masked: &dyn Fn(&str) -> String) {
     }
 }
 
-/// A run that is given up without a word is marked as such, however that comes about.
-struct Watched {
-    shared: Arc<Shared>,
-    run: RunId,
-    over: bool,
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        if !self.over {
-            self.shared.teams.records.ended(self.run, RunState::Gone);
-            tracing::info!(target: "leafgate::agents", run = %self.run, "a run's client is gone: its requests are given up");
-        }
-    }
-}
-
 /// Where a run stops.
 enum End {
     /// The client runs these.
@@ -300,7 +286,6 @@ struct Driver {
     heard: HeardReplies,
     /// Why the entry's last request was not answered, where it was not.
     failed: Option<Unanswered>,
-    watched: Watched,
 }
 
 impl Driver {

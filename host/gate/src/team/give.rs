@@ -3,13 +3,13 @@
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use leafgate_agents::{ClientCall, Degraded, Run};
-use leafgate_answer::{AnswerText, Call, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
+use leafgate_answer::{AnswerText, Finish, Head, LiveAnswer, Reply, Usage, write_answer};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::drive::RunCase;
 use super::live::{Begin, Given, LiveRun, ShownPiece};
 use crate::restore::Restoring;
-use leafgate_http::content::{self, Content};
+use leafgate_http::{Content, content};
 
 /// Says with what a run makes do.
 pub(super) const AGENTS: HeaderName = HeaderName::from_static("leafgate-agents");
@@ -53,14 +53,8 @@ impl HeardReplies {
 
     /// The answer with calls for the client to run.
     pub(super) fn calls(self, calls: Vec<ClientCall>) -> Reply {
-        let call = |call: ClientCall| Call {
-            id: call.id.into(),
-            name: call.name,
-            arguments: call.arguments,
-            kind: call.kind,
-        };
         Reply {
-            calls: calls.into_iter().map(call).collect(),
+            calls: calls.into_iter().map(|given| given.call).collect(),
             finish: Some(Finish::Calls),
             ..self.reply(AnswerText::default())
         }

@@ -26,8 +26,7 @@ use crate::apis::dialect;
 use crate::begun;
 use crate::exchange::Exchange;
 use crate::restore::Restoring;
-use leafgate_http::content::{self, Content, ContentError};
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, ContentError, Refusal, content};
 
 /// How each line about the work of others begins. Clients that send reasoning again send it so, and
 /// by this it is known to be nobody's.

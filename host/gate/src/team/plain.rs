@@ -14,8 +14,7 @@ use crate::exchange::Exchange;
 use crate::judge::{Asker, JudgeCase};
 use crate::stages::Came;
 use crate::subject::Subject;
-use leafgate_http::content::Content;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::{Content, Refusal};
 
 impl RunCase {
     /// A body to be judged in the run's session: the client's own request, or with `exchange` that of a frame.

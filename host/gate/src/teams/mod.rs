@@ -22,7 +22,7 @@ use self::pace::RunPace;
 use self::record::Records;
 pub(crate) use self::record::now;
 use crate::lock::lock;
-use leafgate_http::refusal::Refusal;
+use leafgate_http::Refusal;
 
 /// Where a gate's team comes from. It is asked at the start of each run.
 pub trait TeamSource: Send + Sync {

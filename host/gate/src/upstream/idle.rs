@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep};
 
-use leafgate_http::content::ContentError;
+use leafgate_http::ContentError;
 
 /// The body of the upstream's answer. It breaks off when nothing comes for too long.
 pub(super) struct WithoutSilence {

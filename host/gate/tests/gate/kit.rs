@@ -16,7 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use leafgate_contract::NoPlugins;
 use leafgate_gate::{FirstUpstream, Gate, GateConfig, GateLimits, LOCAL_CLIENT, OnUnread};
-use leafgate_http::listener::Listener;
+use leafgate_http::Listener;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;

@@ -21,7 +21,7 @@ use leafgate_harness::Input;
 use leafgate_harness::answers::table::{Guarded, Row, SHELLS, TOKEN};
 use leafgate_harness::answers::{TOOL, WORD, Wording, Words};
 use leafgate_harness::clients::{Api, Client, Json, Seen, SeenCall, seen};
-use leafgate_http::listener::Listener;
+use leafgate_http::Listener;
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use leafgate_admin::{
 };
 use leafgate_desk::{Destination, Digest};
 use leafgate_gate::{AdminToken, Gate, GateConfig};
-use leafgate_http::listener::Listener;
+use leafgate_http::Listener;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

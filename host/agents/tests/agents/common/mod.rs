@@ -194,7 +194,7 @@ impl Stage {
     pub(crate) fn client(&mut self, result: impl Fn(&ClientCall) -> String) {
         let given = std::mem::take(&mut self.given);
         let results = given.iter().map(|call| ClientResult {
-            id: call.id.clone(),
+            id: call.id.expose().to_owned(),
             text: result(call).into(),
             is_error: false,
         });
