@@ -89,10 +89,10 @@ impl Signatures {
         if missing {
             return Ok(Signatures::default());
         }
-        let unreadable =
-            |error: String| BadSignatures::Unreadable { path: path.display().to_string(), error };
-        let bytes = leafgate_folder::read(&path, LARGEST).map_err(|error| unreadable(error.to_string()))?;
-        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+        let text = leafgate_folder::read_text(&path, LARGEST).map_err(|error| BadSignatures::Unreadable {
+            path: path.display().to_string(),
+            error: error.to_string(),
+        })?;
         Signatures::parse(&text)
     }
 

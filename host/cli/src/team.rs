@@ -111,8 +111,7 @@ pub(crate) fn find(named: &Path) -> Result<PathBuf, String> {
 
 /// Reads a team's file; the error has a line for each problem.
 pub(crate) fn load(path: &Path) -> Result<(Team, Vec<String>), Vec<String>> {
-    let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| vec![error.to_string()])?;
-    let text = String::from_utf8(bytes).map_err(|_| vec!["it is not UTF-8".to_owned()])?;
+    let text = leafgate_folder::read_text(path, MAX_FILE).map_err(|error| vec![error.to_string()])?;
     match Team::read(&text) {
         Ok((team, warnings)) => Ok((team, warnings.iter().map(ToString::to_string).collect())),
         Err(error) => Err(error.problems.iter().map(ToString::to_string).collect()),

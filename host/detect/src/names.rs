@@ -24,11 +24,6 @@ pub(crate) struct NameRule {
 }
 
 impl NameRule {
-    /// True where it says nothing.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.last.is_empty() && self.after.is_empty() && self.not_after.is_empty()
-    }
-
     /// True where the rule takes `name`.
     pub(crate) fn takes(&self, name: &str) -> bool {
         let words = Words::of(name);

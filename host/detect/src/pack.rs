@@ -1,7 +1,7 @@
 //! Packs: detectors as rows of data, read from TOML and checked.
 //!
-//! [`RawRow`] is what the file says, [`Row`] what the engine runs, which there is only when everything
-//! in it holds together; whether the built-in packs do is a test.
+//! [`RawRow`] is what the file says, [`Row`] what the engine runs. Packs are built in, so that each row has what its
+//! shape needs is a test.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -236,7 +236,6 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Row>, String> {
 
 impl Row {
     fn new(id: &str, raw: RawRow) -> Result<Self, String> {
-        fits_shape(&raw)?;
         let pattern = match raw.shape {
             _ if raw.regex.is_empty() => String::new(),
             Shape::Token | Shape::Block => format!(r"\A(?:{})", raw.regex),
@@ -258,32 +257,47 @@ impl Row {
     }
 }
 
-/// Reports what is missing, and a key that belongs to another shape.
-fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
-    let needs_keywords = matches!(raw.shape, Shape::Token | Shape::Near | Shape::Assigned | Shape::Block);
-    let is_near = raw.shape == Shape::Near;
-    match () {
-        () if needs_keywords && raw.keywords.is_empty() => Err("its shape needs `keywords`"),
-        () if raw.keywords.iter().any(|word| word.len() < 2) => Err("a keyword must have two or more bytes"),
-        // What is known is somebody's own, so no example of it could stand here.
-        () if raw.examples.is_empty() && raw.shape != Shape::Known => {
-            Err("it needs `examples`: they are its tests")
-        }
-        () if raw.description.is_empty() => Err("it needs a `description`"),
-        () if raw.before.is_some() != is_near => {
-            Err("`before` belongs to shape \"near\", and must stand there")
-        }
-        () if raw.behind.is_some() && !is_near => Err("`behind` belongs to shape \"near\""),
-        () if !raw.names.is_empty() && raw.shape != Shape::Assigned => {
-            Err("`names` belongs to shape \"assigned\"")
-        }
-        () => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::{all_detectors, row};
+
+    /// Reports what is missing, and a key that belongs to another shape.
+    fn fits_shape(raw: &RawRow) -> Result<(), &'static str> {
+        let needs_keywords = matches!(raw.shape, Shape::Token | Shape::Near | Shape::Assigned | Shape::Block);
+        let is_near = raw.shape == Shape::Near;
+        match () {
+            () if needs_keywords && raw.keywords.is_empty() => Err("its shape needs `keywords`"),
+            () if raw.keywords.iter().any(|word| word.len() < 2) => {
+                Err("a keyword must have two or more bytes")
+            }
+            // What is known is somebody's own, so no example of it could stand here.
+            () if raw.examples.is_empty() && raw.shape != Shape::Known => {
+                Err("it needs `examples`: they are its tests")
+            }
+            () if raw.description.is_empty() => Err("it needs a `description`"),
+            () if raw.before.is_some() != is_near => {
+                Err("`before` belongs to shape \"near\", and must stand there")
+            }
+            () if raw.behind.is_some() && !is_near => Err("`behind` belongs to shape \"near\""),
+            () if raw.shape != Shape::Assigned
+                && [&raw.names.last, &raw.names.after, &raw.names.not_after]
+                    .iter()
+                    .any(|it| !it.is_empty()) =>
+            {
+                Err("`names` belongs to shape \"assigned\"")
+            }
+            () => Ok(()),
+        }
+    }
+
+    #[test]
+    fn every_row_has_what_its_shape_needs_and_nothing_else() {
+        for info in all_detectors() {
+            let row = row(info.id.as_str()).unwrap();
+            assert_eq!(fits_shape(&row.raw), Ok(()), "{}", info.id);
+        }
+    }
 
     #[test]
     fn a_fingerprint_is_of_what_decides_and_of_nothing_else() {

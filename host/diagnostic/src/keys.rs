@@ -18,7 +18,8 @@ pub struct TableKey {
     pub name: &'static str,
     /// What it takes.
     pub takes: Type,
-    /// To which words of the key that is the table's [`KeyNeed::Tag`] it belongs; to all where none is named.
+    /// To which words of the keys that tell such tables apart it belongs ([`KeyNeed::Tag`], [`KeyNeed::Usual`]): of each such
+    /// key to those that are named, to all where none is.
     pub of: &'static [&'static str],
     /// Whether it must be there.
     pub need: KeyNeed,
@@ -35,20 +36,26 @@ pub enum KeyNeed {
     There,
     /// It must be there and say something: no blank text, no empty list.
     Said,
-    /// It must be there, and says to what of the other keys belong.
+    /// It may be left out, and says something where it is there.
+    NotEmpty,
+    /// It must be there, and says which of the other keys belong to its table.
     Tag,
+    /// It says so too, and is this word where it is left out.
+    Usual(&'static str),
 }
 
-/// Words that are put together once they are asked for.
-pub type WordList = fn() -> Vec<&'static str>;
+impl KeyNeed {
+    /// Whether a table without it is wrong.
+    pub fn must_be_there(self) -> bool {
+        matches!(self, KeyNeed::There | KeyNeed::Said | KeyNeed::Tag)
+    }
+}
 
 /// What a key takes.
 #[derive(Clone, Copy)]
 pub enum Type {
     /// A text.
     Text,
-    /// A text or a list of texts.
-    Texts,
     /// A whole number.
     Number(NumberRange),
     /// A number and a unit; its bounds are milliseconds.
@@ -56,15 +63,7 @@ pub enum Type {
     /// `true` or `false`.
     Flag,
     /// One of these words.
-    Word(WordList),
-    /// A word or a list of words.
-    Words(WordList),
-    /// A text, a list of texts, or a table that says more; of these words, where they are known.
-    WordMatch(Option<WordList>),
-    /// Any names, each with what is wanted of its text.
-    Named,
-    /// Any names, each with a text.
-    Texted,
+    Word(&'static [&'static str]),
     /// Any table.
     Table,
     /// A text, any table or any list.
@@ -75,10 +74,14 @@ pub enum Type {
     FlagOr(&'static str),
     /// A table of this name with these keys.
     Of(&'static str, &'static [TableKey]),
-    /// Any names, each with such a table.
-    Tables(&'static str, &'static [TableKey]),
+    /// Such a text or word, or a list of them.
+    OneOrMany(&'static Type),
+    /// The same, or a table that says which, and which not.
+    Match(&'static Type),
     /// A list of such tables.
-    ListOf(&'static str, &'static [TableKey]),
+    ListOf(&'static Type),
+    /// Any names, each with such a value.
+    Named(&'static Type),
 }
 
 /// A table whose keys are known.
@@ -120,20 +123,21 @@ macro_rules! takes {
 
 takes! {
     String: Type::Text;
-    OneOrMany: Type::Texts;
+    OneOrMany: Type::OneOrMany(&Type::Text);
     usize: Type::Number(NumberRange::ANY);
     u64: Type::Number(NumberRange::ANY);
     bool: Type::Flag;
     toml::Value: Type::TextOrTable;
     toml::Table: Type::Table;
-    WordMatch: Type::WordMatch(None);
-    BTreeMap<String, Spanned<WordMatch>>: Type::Named;
-    BTreeMap<String, Spanned<toml::Value>>: Type::Table;
-    BTreeMap<String, String>: Type::Texted;
+    WordMatch: Type::Match(&Type::Text);
 }
 
-impl<T: Table> Takes for Vec<Spanned<T>> {
-    const TYPE: Type = Type::ListOf(T::NAME, T::KEYS);
+impl<T: Takes> Takes for Vec<Spanned<T>> {
+    const TYPE: Type = Type::ListOf(&T::TYPE);
+}
+
+impl<K, V: Takes> Takes for BTreeMap<K, Spanned<V>> {
+    const TYPE: Type = Type::Named(&V::TYPE);
 }
 
 /// Returns where a value stands.
@@ -144,11 +148,12 @@ pub fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<R
 /// Declares a table, and what it is called: `a rule`. A row is the field, its key where that is another word, its type, what it takes where
 /// the type does not say it, the actions that it belongs to, and how it is written:
 /// `[must] kind as "as": String = Word(KINDS) => ["classify"]; "as = \"context\"",`. Every value may be absent; one
-/// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]` ([`KeyNeed`](crate::keys::KeyNeed)).
+/// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]`; and so are `[some]` and `[usual "request"]`
+/// ([`KeyNeed`](crate::keys::KeyNeed)).
 #[macro_export]
 macro_rules! table {
     ($(#[$about:meta])* $table:ident, $called:literal {
-        $($(#[$doc:meta])* $([$need:ident])? $field:ident $(as $key:literal)?:
+        $($(#[$doc:meta])* $([$need:ident $($word:literal)?])? $field:ident $(as $key:literal)?:
             $type:ty $(= $takes:expr)? $(=> $of:expr)? $(; $hint:expr)?,)*
     }) => {
         $(#[$about])*
@@ -172,7 +177,7 @@ macro_rules! table {
                 name: $crate::table!(@name $field $(, $key)?),
                 takes: $crate::table!(@takes $type $(, $takes)?),
                 of: $crate::table!(@of $($of)?),
-                need: $crate::table!(@need $($need)?),
+                need: $crate::table!(@need $($need $($word)?)?),
                 hint: $crate::table!(@hint $($hint)?),
             },)*];
 
@@ -198,7 +203,9 @@ macro_rules! table {
     (@need) => { $crate::keys::KeyNeed::No };
     (@need must) => { $crate::keys::KeyNeed::There };
     (@need said) => { $crate::keys::KeyNeed::Said };
+    (@need some) => { $crate::keys::KeyNeed::NotEmpty };
     (@need tag) => { $crate::keys::KeyNeed::Tag };
+    (@need usual $word:literal) => { $crate::keys::KeyNeed::Usual($word) };
     (@hint) => { None };
     (@hint $hint:expr) => { Some($hint) };
 }

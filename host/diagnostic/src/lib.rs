@@ -29,8 +29,8 @@ use serde::Serialize;
 pub use complaints::{Complaints, TextFault};
 pub use hint::{did_you_mean, hint_for};
 pub use place::place_of;
-pub use tables::{parse, read, said};
-pub use words::{OneOrMany, WordMatch};
+pub use tables::{parse, read, said, text};
+pub use words::{OneOrMany, WordMatch, words_of};
 
 /// A file as read, kept for its diagnostics.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde::Deserialize as _;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{BROKEN, KeyNeed, Table, TableKey, Type, WordList, names};
+use crate::keys::{BROKEN, KeyNeed, Table, TableKey, Type, names};
 use crate::number::{in_millis, shown_time};
 use crate::{Complaints, did_you_mean, hint_for};
 
@@ -50,9 +50,46 @@ pub fn read<T: Table + Default>(
     Spanned::new(span, read)
 }
 
+/// Returns the text of a key; `None` where it is not there, or was reported and taken out.
+pub fn text(value: &Option<Spanned<String>>) -> Option<&str> {
+    value.as_ref().map(|text| text.get_ref().as_str())
+}
+
 /// Returns a copy of the value of a key; `None` where the key is not there, or was reported and taken out.
 pub fn said<T: Copy>(value: &Option<Spanned<T>>) -> Option<T> {
     value.as_ref().map(|value| *value.get_ref())
+}
+
+/// What a table says under a key that tells such tables apart.
+struct TagWord<'t> {
+    name: &'static str,
+    word: &'t str,
+    /// All that the key could say.
+    all: &'static [&'static str],
+}
+
+impl<'t> TagWord<'t> {
+    fn of(key: &TableKey, table: &'t DeTable<'_>, broken: &BTreeSet<String>) -> Option<Self> {
+        let word = table.get(key.name).and_then(|value| value.get_ref().as_str());
+        let word = match key.need {
+            KeyNeed::Tag => word?,
+            KeyNeed::Usual(usual) if !broken.contains(key.name) => word.unwrap_or(usual),
+            _ => return None,
+        };
+        let Type::Word(all) = key.takes else { return None };
+        Some(TagWord { name: key.name, word, all })
+    }
+
+    /// The words of its key to which another one belongs.
+    fn words_for(&self, key: &TableKey) -> Vec<&'static str> {
+        key.of.iter().copied().filter(|word| self.all.contains(word)).collect()
+    }
+
+    /// Whether another key belongs to other words of it alone.
+    fn is_other(&self, key: &TableKey) -> bool {
+        let words = self.words_for(key);
+        !words.is_empty() && !words.contains(&self.word)
+    }
 }
 
 struct TableReader<'r, 'd> {
@@ -70,8 +107,8 @@ impl TableReader<'_, '_> {
         for key in keys {
             let before = self.complaints.diagnostics.errors();
             let Some(value) = table.get_mut(key.name) else { continue };
-            // What a text is for, whoever wrote none need not be told: quotes are missing.
-            let is_for = key.need != KeyNeed::No && matches!(key.takes, Type::Text | Type::Texts);
+            // What a text is for, whoever wrote none need not be told: quotes are missing, or a letter.
+            let is_for = key.need != KeyNeed::No && matches!(key.takes, Type::Text | Type::OneOrMany(_));
             if !self.keeps(key.name, key.takes, key.hint.filter(|_| !is_for), value) {
                 table.remove(key.name);
             }
@@ -113,8 +150,7 @@ impl TableReader<'_, '_> {
         misspelt
     }
 
-    /// Reports what belongs to another word of the key that tells such tables apart, and what is not there and must
-    /// be.
+    /// Reports what belongs to another word of a key that tells such tables apart, and what says nothing and must.
     fn belongings(
         &mut self,
         table: &DeTable<'_>,
@@ -123,35 +159,40 @@ impl TableReader<'_, '_> {
         name: &str,
         broken: &mut BTreeSet<String>,
     ) {
-        let tag = keys.iter().find(|key| key.need == KeyNeed::Tag).and_then(|key| table.get(key.name));
-        let tag = tag.and_then(|tag| tag.get_ref().as_str()).unwrap_or_default();
+        let tags: Vec<TagWord<'_>> = keys.iter().filter_map(|key| TagWord::of(key, table, broken)).collect();
         for key in keys {
             let field = key.name;
             let value = table.get(field);
-            let is_of_another = !key.of.is_empty() && !tag.is_empty() && !key.of.contains(&tag);
-            let is_enough =
-                |value: &&_| is_of_another || key.need != KeyNeed::Said || says(Spanned::get_ref(value));
-            match value.filter(is_enough) {
-                Some(value) if is_of_another => {
-                    let hint = format!("`{field}` belongs to {}", key.of.join(", "));
-                    self.complaints.error(value.span(), format!("`{field}` means nothing to `{tag}`"), hint);
-                }
-                None if key.need != KeyNeed::No && !broken.contains(field) => {
-                    let message = match key.of {
-                        [] => format!("{name} without `{field}`"),
-                        of if of.contains(&tag) => format!("`{tag}` needs `{field}`"),
-                        _ => continue,
-                    };
-                    let place = value.map_or(header.clone(), Spanned::span);
-                    let words = || match key.takes {
-                        Type::Word(words) => format!("one of: {}", words().join(", ")),
-                        _ => format!("write it: `{field} = …`"),
-                    };
-                    self.complaints.error(place, message, key.hint.map_or_else(words, str::to_owned));
-                    broken.insert(field.to_owned());
-                }
-                _ => {}
+            if let (Some(value), Some(other)) = (value, tags.iter().find(|tag| tag.is_other(key))) {
+                let message = format!("`{field}` means nothing with `{} = \"{}\"`", other.name, other.word);
+                let words = other.words_for(key).join(", ");
+                let hint = format!("`{field}` belongs to `{}`: {words}", other.name);
+                self.complaints.error(value.span(), message, hint);
+                continue;
             }
+            let is_missing = match key.need {
+                KeyNeed::No | KeyNeed::Usual(_) => false,
+                KeyNeed::There | KeyNeed::Tag => value.is_none(),
+                KeyNeed::Said => value.is_none_or(|value| !says(value.get_ref())),
+                KeyNeed::NotEmpty => value.is_some_and(|value| !says(value.get_ref())),
+            };
+            if !is_missing || broken.contains(field) {
+                continue;
+            }
+            let message = match (key.need, tags.iter().find(|tag| key.of.contains(&tag.word))) {
+                (KeyNeed::NotEmpty, _) => format!("an empty `{field}` says nothing"),
+                (_, Some(tag)) => format!("`{}` needs `{field}`", tag.word),
+                _ if key.of.is_empty() => format!("{name} without `{field}`"),
+                _ => continue,
+            };
+            let place = value.map_or(header.clone(), Spanned::span);
+            let usual = || match (key.need, key.takes) {
+                (KeyNeed::NotEmpty, _) => "leave it out, or write something".to_owned(),
+                (_, Type::Word(words)) => format!("one of: {}", words.join(", ")),
+                _ => format!("write it: `{field} = …`"),
+            };
+            self.complaints.error(place, message, key.hint.map_or_else(usual, str::to_owned));
+            broken.insert(field.to_owned());
         }
     }
 
@@ -174,29 +215,28 @@ impl TableReader<'_, '_> {
                 self.table(table, &span, keys, what);
                 true
             }
-            (Type::Texts | Type::Words(_) | Type::ListOf(..), DeValue::Array(items)) => {
+            (Type::OneOrMany(item) | Type::ListOf(item), DeValue::Array(items)) => {
                 let was_empty = items.is_empty();
                 let all = std::mem::replace(items, DeArray::new()).into_iter();
-                let one = takes.of_items();
                 *items =
-                    all.filter_map(|mut it| self.keeps(name, one, hint, &mut it).then_some(it)).collect();
+                    all.filter_map(|mut it| self.keeps(name, *item, hint, &mut it).then_some(it)).collect();
                 was_empty || !items.is_empty()
             }
-            (Type::WordMatch(words), DeValue::String(_) | DeValue::Array(_)) => {
+            (Type::Match(item), DeValue::String(_) | DeValue::Array(_)) => {
                 self.may_be_left_out = true;
-                let is_left = self.keeps(name, words.map_or(Type::Texts, Type::Words), hint, value);
+                let is_left = self.keeps(name, Type::OneOrMany(item), hint, value);
                 self.may_be_left_out = false;
                 spell_out(value);
                 is_left
             }
-            (Type::WordMatch(words), DeValue::Table(table)) => {
+            (Type::Match(item), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
-                self.words(name, words, hint, table);
+                self.words(name, item, hint, table);
                 was_empty || !table.is_empty()
             }
-            (Type::Named | Type::Texted | Type::Tables(..), DeValue::Table(table)) => {
+            (Type::Named(item), DeValue::Table(table)) => {
                 let was_empty = table.is_empty();
-                self.named(takes, hint, table);
+                self.named(*item, hint, table);
                 was_empty || !table.is_empty()
             }
             (_, value) => wrong(name, takes, value, self.may_be_left_out).is_none_or(|(message, own)| {
@@ -212,13 +252,13 @@ impl TableReader<'_, '_> {
     }
 
     /// Takes what is wrong out of a table that says what the text of a field may be.
-    fn words(&mut self, name: &str, words: Option<WordList>, hint: Option<&str>, table: &mut DeTable<'_>) {
-        let keys = word_match(words);
+    fn words(&mut self, name: &str, item: &'static Type, hint: Option<&str>, table: &mut DeTable<'_>) {
+        let keys = word_match(item);
         self.unknown(table, &keys, hint);
         self.may_be_left_out = true;
         for key in &keys {
             // A wrong word is one of the field, whichever of its lists has it.
-            let of = if matches!(key.takes, Type::Words(_)) { name } else { key.name };
+            let of = if matches!(key.takes, Type::OneOrMany(Type::Word(_))) { name } else { key.name };
             if table.get_mut(key.name).is_some_and(|value| !self.keeps(of, key.takes, None, value)) {
                 table.remove(key.name);
             }
@@ -228,10 +268,10 @@ impl TableReader<'_, '_> {
 
     /// Takes what is wrong out of a table of any names. A table under a name stays, empty: whoever asks for it need not be told that
     /// there is none.
-    fn named(&mut self, takes: Type, hint: Option<&str>, table: &mut DeTable<'_>) {
+    fn named(&mut self, item: Type, hint: Option<&str>, table: &mut DeTable<'_>) {
         for (key, mut value) in std::mem::take(table) {
-            if !self.keeps(key.get_ref(), takes.of_items(), hint, &mut value) {
-                if !matches!(takes, Type::Tables(..)) {
+            if !self.keeps(key.get_ref(), item, hint, &mut value) {
+                if !matches!(item, Type::Of(..)) {
                     continue;
                 }
                 *value.get_mut() = DeValue::Table(DeTable::new());
@@ -242,48 +282,35 @@ impl TableReader<'_, '_> {
 }
 
 impl Type {
-    /// What an item takes in a list of such a key, or under a name.
-    fn of_items(self) -> Type {
-        match self {
-            Type::Words(words) => Type::Word(words),
-            Type::ListOf(what, keys) => Type::Of(what, keys),
-            Type::Named => Type::WordMatch(None),
-            Type::Tables(what, keys) => Type::Of(what, keys),
-            _ => Type::Text,
-        }
-    }
-
     /// What a value is, in words.
     fn said(self) -> String {
         match self {
             Type::Text | Type::Word(_) | Type::Until => "a text".to_owned(),
-            Type::Texts | Type::Words(_) => "a text or a list of texts".to_owned(),
+            Type::OneOrMany(_) => "a text or a list of texts".to_owned(),
             Type::Number(range) => format!("a whole number {}", range.said(|number| number.to_string())),
             Type::Time(range) => format!("a time {}", range.said(shown_time)),
             Type::Flag => "true or false".to_owned(),
             Type::FlagOr(word) => format!("true, false or `{word}`"),
-            Type::WordMatch(_) => "a text, a list of texts, or a table with `any` and `not`".to_owned(),
+            Type::Match(_) => "a text, a list of texts, or a table with `any` and `not`".to_owned(),
             Type::TextOrTable => "a text, a table or a list".to_owned(),
-            Type::Named | Type::Texted | Type::Table | Type::Of(..) | Type::Tables(..) => {
-                "a table".to_owned()
-            }
-            Type::ListOf(..) => "a list of tables".to_owned(),
+            Type::Named(_) | Type::Table | Type::Of(..) => "a table".to_owned(),
+            Type::ListOf(_) => "a list of tables".to_owned(),
         }
     }
 
     fn hint(self, found: &DeValue<'_>) -> &'static str {
         match self {
             Type::Text | Type::Word(_) | Type::Until if found.is_table() => "one text, no table",
-            Type::Texts | Type::Words(_) if found.is_table() => "a text or a list of texts, no table",
+            Type::OneOrMany(_) if found.is_table() => "a text or a list of texts, no table",
             Type::Text | Type::Word(_) | Type::Until if found.is_array() => "one text, no list",
-            Type::Text | Type::Word(_) | Type::Until | Type::Texts | Type::Words(_) | Type::WordMatch(_) => {
+            Type::Text | Type::Word(_) | Type::Until | Type::OneOrMany(_) | Type::Match(_) => {
                 "put it in quotes"
             }
             Type::Number(_) if matches!(found, DeValue::Integer(_)) => "write a number of these",
             Type::Number(_) => "a number without quotes",
             Type::Time(_) => "a number and a unit: `500ms`, `30s`, `5m`, `2h`",
             Type::Flag | Type::FlagOr(_) => "`true` or `false`, without quotes",
-            Type::ListOf(..) => "write a list: `[…]`",
+            Type::ListOf(_) => "write a list: `[…]`",
             _ => "write a table: `{ … = … }`",
         }
     }
@@ -292,12 +319,12 @@ impl Type {
 /// Returns what is wrong with a value that holds no others, and what to do about it.
 fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) -> Option<(String, String)> {
     let is_right = match (takes, value) {
-        (Type::Word(words) | Type::Words(words), DeValue::String(word)) => {
-            let known = words();
+        (Type::OneOrMany(item), DeValue::String(_)) => return wrong(name, *item, value, may_be_left_out),
+        (Type::Word(known), DeValue::String(word)) => {
             let hint =
                 || match word.strip_prefix('!').filter(|other| may_be_left_out && known.contains(other)) {
                     Some(other) => format!("write `{name} = {{ not = \"{other}\" }}`"),
-                    None => hint_for(word, &known),
+                    None => hint_for(word, known),
                 };
             let is_known = known.contains(&word.as_ref());
             return (!is_known).then(|| (format!("`{word}` is no value of `{name}`"), hint()));
@@ -309,7 +336,7 @@ fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) ->
         }
         (Type::Time(range), DeValue::String(text)) => in_millis(text).is_some_and(|time| range.allow(time)),
         (Type::FlagOr(word), DeValue::String(text)) => text == word,
-        (Type::Text | Type::Texts | Type::TextOrTable, DeValue::String(_)) => true,
+        (Type::Text | Type::TextOrTable, DeValue::String(_)) => true,
         (Type::Until, DeValue::String(_) | DeValue::Datetime(_)) => true,
         (Type::Flag | Type::FlagOr(_), DeValue::Boolean(_)) => true,
         (Type::Table | Type::TextOrTable, DeValue::Table(_)) | (Type::TextOrTable, DeValue::Array(_)) => true,
@@ -332,18 +359,19 @@ fn spell_out(value: &mut Spanned<DeValue<'_>>) {
     *value.get_mut() = DeValue::Table([(Spanned::new(span, "any".into()), any)].into_iter().collect());
 }
 
-/// Whether a value is more than a blank text or an empty list.
+/// Whether a value is more than a blank text, an empty list or an empty table.
 fn says(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::String(text) => !text.trim().is_empty(),
         DeValue::Array(items) => !items.is_empty(),
+        DeValue::Table(table) => !table.is_empty(),
         _ => true,
     }
 }
 
 /// The keys of a table that says what a text may be.
-fn word_match(words: Option<WordList>) -> [TableKey; 3] {
-    let texts = words.map_or(Type::Texts, Type::Words);
+fn word_match(item: &'static Type) -> [TableKey; 3] {
+    let texts = Type::OneOrMany(item);
     [("any", texts), ("not", texts), ("ignore-case", Type::Flag)].map(|(name, takes)| TableKey {
         name,
         takes,

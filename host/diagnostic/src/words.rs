@@ -30,6 +30,11 @@ impl OneOrMany {
     }
 }
 
+/// Returns the words of a key with their places; none where it is not there.
+pub fn words_of(value: &Option<Spanned<OneOrMany>>) -> Vec<(&str, Range<usize>)> {
+    value.as_ref().map(|words| words.get_ref().words(words.span())).unwrap_or_default()
+}
+
 impl<'de> Deserialize<'de> for OneOrMany {
     // Not `#[serde(untagged)]`: that loses the places of the list's items.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

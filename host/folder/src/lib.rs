@@ -14,5 +14,5 @@ mod read;
 mod stamp;
 
 pub use list::{Listing, PassedOver, Reason, is_inside, is_plugin, lies_in, list, list_tests, tests_of};
-pub use read::{ReadError, open, read};
+pub use read::{ReadError, open, read, read_text};
 pub use stamp::Stamp;

@@ -19,6 +19,9 @@ pub enum ReadError {
         /// The bound.
         limit: usize,
     },
+    /// It is read as a text, and is none.
+    #[error("it is not UTF-8")]
+    NotText,
 }
 
 /// Opens a regular file, following links; never waits for another process.
@@ -57,6 +60,14 @@ pub fn read(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
     if bytes.len() > limit { Err(ReadError::TooLarge { limit }) } else { Ok(bytes) }
 }
 
+/// Reads a regular file of at most `limit` bytes as a text.
+///
+/// # Errors
+/// Those of [`read`], and a file that is not UTF-8.
+pub fn read_text(path: &Path, limit: usize) -> Result<String, ReadError> {
+    String::from_utf8(read(path, limit)?).map_err(|_| ReadError::NotText)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -71,6 +82,9 @@ mod tests {
         symlink(&file, &link).unwrap();
         assert_eq!(read(&link, 5).unwrap(), b"12345");
         assert!(matches!(read(&link, 4), Err(ReadError::TooLarge { limit: 4 })));
+        assert_eq!(read_text(&link, 5).unwrap(), "12345");
+        std::fs::write(&file, b"\xff").unwrap();
+        assert!(matches!(read_text(&link, 5), Err(ReadError::NotText)));
     }
 
     #[test]

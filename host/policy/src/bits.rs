@@ -41,8 +41,8 @@ impl Bits {
     }
 }
 
-/// Returns the words of a set of bits.
-pub(crate) fn words_of<T: Copy>(bits: Bits, all: &[T], name: impl Fn(T) -> &'static str) -> Vec<String> {
+/// Returns the words of a set of bits, of all that an enum has.
+pub(crate) fn words_of(bits: Bits, all: &[&str]) -> Vec<String> {
     let chosen = all.iter().enumerate().filter(|(place, _)| bits.allows(Bits::of(*place)));
-    chosen.map(|(_, &value)| name(value).to_owned()).collect()
+    chosen.map(|(_, &word)| word.to_owned()).collect()
 }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use leafgate_contract::PluginLoader;
 use leafgate_detect::{Engine, KnownValues};
 use leafgate_diagnostic::{Complaints, Diagnostics, LoadError, Severity};
-use leafgate_folder::{PassedOver, ReadError, Reason};
+use leafgate_folder::{PassedOver, Reason};
 use leafgate_vault::Flow;
 use sha2::{Digest, Sha256};
 use toml::Spanned;
@@ -26,7 +26,7 @@ use crate::file::flow;
 use crate::file::never::{self, Labels};
 use crate::file::own::OwnDetectors;
 use crate::file::plugins::Plugins;
-use crate::file::raw::{self, RawFile, rows, said};
+use crate::file::raw::{self, RawFile, rows, said, words_of};
 use crate::file::requires;
 use crate::file::twice::{self, Written};
 use crate::file::useless::Shadows;
@@ -251,8 +251,7 @@ impl Loading {
     /// A policy whose rules name the detector, or leave it out, has said what it wants.
     fn apply_known(&mut self) {
         let says = |read: &Read| {
-            let rules = rows(&read.raw.rules).iter().filter_map(|raw| raw.get_ref().detect.as_ref());
-            let mut words = rules.flat_map(|detect| detect.get_ref().words(detect.span()));
+            let mut words = rows(&read.raw.rules).iter().flat_map(|raw| words_of(&raw.get_ref().detect));
             words.any(|(word, _)| word.trim_start_matches('!') == KNOWN)
         };
         let any = self.known.as_ref().is_some_and(|known| !known.is_empty());
@@ -337,9 +336,7 @@ impl Loading {
         // Asked for in any file, a signature is asked for in all.
         for read in &self.files {
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
-            if let Some(keys) = &read.raw.require_signed {
-                plugins.require_signed(keys, &mut complaints);
-            }
+            plugins.require_signed(&read.raw, &mut complaints);
         }
         for read in &self.files {
             let mut complaints = Complaints { file: read.file, diagnostics: &mut self.diagnostics };
@@ -468,11 +465,8 @@ impl Loading {
 }
 
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| match error {
-        ReadError::TooLarge { limit } => format!("the rule file is larger than {limit} bytes"),
-        error => format!("the rule file cannot be read: {error}"),
-    })?;
-    String::from_utf8(bytes).map_err(|_| "the rule file is not UTF-8".to_owned())
+    let read = leafgate_folder::read_text(path, MAX_FILE);
+    read.map_err(|error| format!("the rule file cannot be read: {error}"))
 }
 
 /// Returns an engine that finds known values alone.

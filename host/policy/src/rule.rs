@@ -34,7 +34,7 @@ macro_rules! words {
 
         impl leafgate_diagnostic::keys::Takes for $name {
             const TYPE: leafgate_diagnostic::keys::Type =
-                leafgate_diagnostic::keys::Type::Word(|| $name::NAMES.to_vec());
+                leafgate_diagnostic::keys::Type::Word($name::NAMES);
         }
     };
 }

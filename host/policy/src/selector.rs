@@ -101,9 +101,9 @@ impl Selector {
     /// Returns the words of a field.
     pub(crate) fn words(&self, field: Field) -> Vec<String> {
         match field {
-            Field::Kind => words_of(self.kinds, LeafKind::ALL, |kind| kind.name()),
-            Field::Role => words_of(self.roles, Role::ALL, |role| role.name()),
-            Field::Section => words_of(self.sections, &section_words(), |word| word),
+            Field::Kind => words_of(self.kinds, LeafKind::NAMES),
+            Field::Role => words_of(self.roles, Role::NAMES),
+            Field::Section => words_of(self.sections, SECTION_WORDS),
             Field::Tool => vec![self.tools.to_string()],
             Field::Place => {
                 let not = self.not_paths.iter().map(|path| format!("anything but {path}"));
@@ -187,10 +187,12 @@ impl Places {
 /// The place of the word behind those of [`SectionKind`]: pictures, sound and files, wherever they stand.
 const MEDIA: usize = SectionKind::ALL.len();
 
-/// Returns the words of `section`, in the order of their bits.
-pub(crate) fn section_words() -> Vec<&'static str> {
-    SectionKind::ALL.iter().map(|section| section.name()).chain(["media"]).collect()
-}
+/// The words of `section`, in the order of their bits.
+pub(crate) const SECTION_WORDS: &[&str] = &{
+    let mut words = ["media"; MEDIA + 1];
+    words.split_at_mut(MEDIA).0.copy_from_slice(SectionKind::NAMES);
+    words
+};
 
 /// The fields of a selector by which leaves of the same kind, role and section are told apart from
 /// others.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use leafgate_answer::Api;
 use leafgate_diagnostic::keys::Table;
-use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said};
+use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said, text, words_of};
 use leafgate_policy::{AGENTS, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
@@ -37,7 +37,7 @@ impl TestCompiler<'_, '_> {
         let before = self.complaints.diagnostics.errors();
         let (header, raw) = (raw.span(), raw.into_inner());
         let matter = self.matter(&raw, &header);
-        let rules = raw.rules.as_ref().map(|rules| self.rule_ids(rules));
+        let rules = raw.rules.is_some().then(|| self.rule_ids(&raw.rules));
         self.names(&raw);
         let expected = self.expected(&raw);
         if self.complaints.diagnostics.errors() > before || !raw.broken.is_empty() {
@@ -171,11 +171,11 @@ impl TestCompiler<'_, '_> {
     }
 
     /// Ids of rules; reports those that the policy has not.
-    fn rule_ids(&mut self, raw: &Spanned<OneOrMany>) -> BTreeSet<String> {
+    fn rule_ids(&mut self, raw: &Option<Spanned<OneOrMany>>) -> BTreeSet<String> {
         let profiles = self.policy.assemblies().iter().map(|profile| &*profile.id);
         let known: Vec<&str> = self.policy.rules().map(|id| &**id).chain(profiles).collect();
         let mut ids = BTreeSet::new();
-        for (id, span) in raw.get_ref().words(raw.span()) {
+        for (id, span) in words_of(raw) {
             if !known.contains(&id) && id != STRUCTURE {
                 self.complaints.error(span, format!("the policy has no rule `{id}`"), hint_for(id, &known));
             }
@@ -203,7 +203,7 @@ impl TestCompiler<'_, '_> {
     }
 
     fn expected(&mut self, raw: &RawTest) -> Expectation {
-        let held_by = raw.held_by.as_ref().map(|ids| self.rule_ids(ids));
+        let held_by = raw.held_by.is_some().then(|| self.rule_ids(&raw.held_by));
         let edits = raw.edits.as_ref().map(|edits| self.edits(edits.get_ref()));
         let bytes = raw.bytes.as_ref().and_then(|bytes| self.bytes(bytes));
         // What leaves is expected to leave.
@@ -219,10 +219,10 @@ impl TestCompiler<'_, '_> {
     fn edits(&mut self, raw: &[Spanned<RawEdit>]) -> Vec<RequestChange> {
         let mut edits = Vec::new();
         for edit in raw {
-            let RawEdit { at, by, text, inserted, deleted, .. } = edit.get_ref();
-            let Some(at) = at.as_ref().map(|at| at.get_ref().clone()) else { continue };
-            let does = match (text, inserted, said(deleted)) {
-                (Some(text), None, None) => ChangeKind::Text(text.get_ref().clone()),
+            let RawEdit { at, by, text: written, inserted, deleted, .. } = edit.get_ref();
+            let Some(at) = text(at).map(str::to_owned) else { continue };
+            let does = match (written, inserted, said(deleted)) {
+                (Some(written), None, None) => ChangeKind::Text(written.get_ref().clone()),
                 (None, Some(text), None) => ChangeKind::Inserted(text.get_ref().clone()),
                 (None, None, Some(true)) => ChangeKind::Deleted(true),
                 _ => {
@@ -231,11 +231,9 @@ impl TestCompiler<'_, '_> {
                     continue;
                 }
             };
-            let by = by.as_ref().map(|by| {
-                self.rule_ids(by);
-                by.get_ref().words(by.span()).into_iter().map(|(id, _)| id.to_owned()).collect()
-            });
-            edits.push(RequestChange { at, by: by.unwrap_or_default(), does });
+            self.rule_ids(by);
+            let by = words_of(by).into_iter().map(|(id, _)| id.to_owned()).collect();
+            edits.push(RequestChange { at, by, does });
         }
         edits
     }
@@ -250,5 +248,5 @@ impl TestCompiler<'_, '_> {
 
 /// Returns the format that a test names.
 fn format(raw: &RawTest) -> Option<Format> {
-    Format::from_word(raw.format.as_ref()?.get_ref())
+    Format::from_word(text(&raw.format)?)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leafgate_diagnostic::said;
+use leafgate_diagnostic::{said, text};
 use leafgate_policy::{Context, Evaluation, On, Outside, Part, Policy, Verdict};
 use leafgate_tree::Document;
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
@@ -204,9 +204,9 @@ impl RuleTest {
 
     fn headers(&self) -> Vec<Outside> {
         let headers = self.raw.header.iter().flat_map(Spanned::get_ref);
-        let header = |(name, text): (&String, &String)| Outside {
+        let header = |(name, text): (&String, &Spanned<String>)| Outside {
             part: Part::Header { name: name.to_ascii_lowercase() },
-            text: text.clone(),
+            text: text.get_ref().clone(),
         };
         headers.map(header).collect()
     }
@@ -374,9 +374,4 @@ fn told(change: &RequestChange, by_matters: bool) -> String {
 
 fn list(ids: &BTreeSet<String>) -> String {
     ids.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns a text that a test may say.
-fn text(value: &Option<Spanned<String>>) -> Option<&str> {
-    value.as_ref().map(|text| text.get_ref().as_str())
 }

@@ -133,11 +133,8 @@ impl RuleTests {
 
     fn read_file(&mut self, path: PathBuf, policy: &Policy, diagnostics: &mut Diagnostics) {
         let name = path.display().to_string();
-        let text = match leafgate_folder::read(&path, MAX_FILE).map(String::from_utf8) {
-            Ok(Ok(text)) => text,
-            Ok(Err(_)) => {
-                return diagnostics.without_place(Severity::Error, name, "the file is not UTF-8", None);
-            }
+        let text = match leafgate_folder::read_text(&path, MAX_FILE) {
+            Ok(text) => text,
             Err(error) => {
                 let message = format!("the file cannot be read: {error}");
                 return diagnostics.without_place(Severity::Error, name, message, None);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_diagnostic::keys::Type::{self, Word};
+use leafgate_diagnostic::keys::Type::Word;
 use leafgate_diagnostic::{Complaints, OneOrMany, parse, read as read_table, table};
 use leafgate_tree::Format;
 use toml::Spanned;
@@ -25,7 +25,7 @@ table! {
         file: String,
         answer: toml::Value,
         answer_file: String,
-        format: String = Word(|| Format::ALL.iter().map(|format| format.name()).collect()),
+        format: String = Word(Format::NAMES),
         rules: OneOrMany,
         session: String,
         agent: String,
@@ -35,9 +35,9 @@ table! {
         upstream: String,
         endpoint: String,
         profile: String,
-        header: BTreeMap<String, String> = Type::Texted; "name the headers: `header = { x-team = \"red\" }`",
+        header: BTreeMap<String, Spanned<String>>; "name the headers: `header = { x-team = \"red\" }`",
         todo: bool,
-        verdict: RequestFate = Word(|| RequestFate::NAMES.to_vec()),
+        verdict: RequestFate = Word(RequestFate::NAMES),
         held_by: OneOrMany,
         edits: Vec<Spanned<RawEdit>>,
         bytes: String,

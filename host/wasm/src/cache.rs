@@ -6,16 +6,16 @@
 //! and with it what the rule file configures. A bad entry is compiled anew and replaced; a folder
 //! that cannot be written is none.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 use wasmtime::Engine;
 
 /// What an entry begins with; another form of entries has another number.
@@ -33,8 +33,6 @@ pub struct CodeCache {
     folder: PathBuf,
     secret: Secret,
     most: u64,
-    /// Tells drafts of one process apart.
-    drafts: AtomicU64,
 }
 
 /// Never shown.
@@ -86,7 +84,7 @@ impl CodeCache {
         if !metadata.is_dir() || !own || metadata.mode() & 0o077 != 0 {
             return Err(CacheError::NotOwn(folder));
         }
-        Ok(CodeCache { folder, secret: Secret(secret), most, drafts: AtomicU64::default() })
+        Ok(CodeCache { folder, secret: Secret(secret), most })
     }
 
     /// Returns the code of a component, if it is there and nobody has changed it.
@@ -113,24 +111,13 @@ impl CodeCache {
     }
 
     fn write(&self, entry: &CodeEntry<'_>, code: &[u8]) -> io::Result<()> {
-        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
-        let draft = self.folder.join(format!(".{}.{number}", std::process::id()));
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&draft)
-            .and_then(|mut file| {
-                file.write_all(MAGIC)?;
-                file.write_all(&entry.tag(code))?;
-                file.write_all(code)
-            })
-            .and_then(|()| fs::rename(&draft, &entry.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
-        }
-        written
+        // Its own user's alone, and gone where it is not kept.
+        let mut draft = NamedTempFile::new_in(&self.folder)?;
+        draft.write_all(MAGIC)?;
+        draft.write_all(&entry.tag(code))?;
+        draft.write_all(code)?;
+        draft.persist(&entry.path)?;
+        Ok(())
     }
 
     /// Removes the entries that nobody has used for longest, until the rest fits. The newest one

@@ -45,7 +45,7 @@ struct Functions {
 }
 
 /// What a plugin answers when it is asked to work.
-type Worked<T> = Result<Vec<T>, types::Failure>;
+pub(crate) type Worked<T> = Result<Vec<T>, types::Failure>;
 
 /// A live instance. The store goes before the permit: its place in the pools must be free when the
 /// next call starts.
@@ -144,28 +144,22 @@ impl<'a> RunningInstance<'a> {
         self.call(self.compiled.functions.configure, (config,))
     }
 
-    /// `detect.detect`, under a deadline of its own.
-    pub(crate) fn detect(
+    /// `detect.detect` or `transform.transform`, under a deadline of its own. [`Self::check_types`] says what they are
+    /// given.
+    pub(crate) fn work<P, A>(
         &mut self,
-        leaves: &[detect::Leaf<'_>],
+        given: P,
         deadline: Duration,
         budget: &CallBudget<'_>,
-    ) -> Result<Worked<detect::Finding>, Fault> {
-        self.arm(deadline, budget);
-        self.call(self.compiled.functions.work, (leaves,))
-    }
-
-    /// `transform.transform`, under a deadline of its own.
-    pub(crate) fn transform(
-        &mut self,
-        request: transform::Request<'_>,
-        sections: &[transform::Section<'_>],
-        leaves: &[transform::Leaf<'_>],
-        deadline: Duration,
-        budget: &CallBudget<'_>,
-    ) -> Result<Worked<transform::Edit>, Fault> {
-        self.arm(deadline, budget);
-        self.call(self.compiled.functions.work, (request, sections, leaves))
+    ) -> Result<Worked<A>, Fault>
+    where
+        P: ComponentNamedList + Lower,
+        (Worked<A>,): ComponentNamedList + Lift,
+    {
+        self.armed = Armed::within(deadline, budget);
+        set_deadline(&mut self.store, self.armed);
+        self.store.set_hostcall_fuel(budget.answer_bytes_left());
+        self.call(self.compiled.functions.work, given)
     }
 
     /// Asks a function of an exported instance for the state of the module behind it.
@@ -214,12 +208,6 @@ impl<'a> RunningInstance<'a> {
         let function = self.typed::<P, A>(index).map_err(unfit)?;
         let answer = function.call(&mut self.store, params);
         self.lifted(answer).map(|(answer,)| answer)
-    }
-
-    fn arm(&mut self, deadline: Duration, budget: &CallBudget<'_>) {
-        self.armed = Armed::within(deadline, budget);
-        set_deadline(&mut self.store, self.armed);
-        self.store.set_hostcall_fuel(budget.answer_bytes_left());
     }
 
     /// A call's error is the guest's fault, or else its answer could not be read: a list that lies

@@ -11,11 +11,13 @@ use leafgate_contract::{
     Plugin, PluginWords, Spent, TransformLeaf, TransformRequest, TransformSection, World,
 };
 
+use wasmtime::component::{ComponentNamedList, Lift, Lower};
+
 use crate::answer;
 use crate::bindings::{self, detect, transform, types};
 use crate::blame::{self, AskOutcome, Culprit};
 use crate::budget::CallBudget;
-use crate::instance::{Compiled, RunningInstance};
+use crate::instance::{Compiled, RunningInstance, Worked};
 use crate::limits::LoaderLimits;
 use crate::runtime::Runtime;
 use crate::ward::{Ward, WardChange};
@@ -164,7 +166,6 @@ impl WasmPlugin {
     }
 
     fn ask_transformer(&self, request: &TransformRequest<'_>, spent: &Spent) -> Result<CheckedEdits, Failed> {
-        let limits = &*self.limits;
         let sections = request.sections.iter().map(section).collect::<Result<Vec<_>, _>>();
         let sections = sections.map_err(Failed::before)?;
         let leaves = (0..).zip(request.leaves).map(transform_leaf).collect::<Result<Vec<_>, _>>();
@@ -177,29 +178,40 @@ impl WasmPlugin {
             subagent: request.subagent,
             attributes: &[],
         };
-        let budget = CallBudget::begin(spent, limits, bytes).map_err(Failed::before)?;
-        let mut running = self.started(&budget).map_err(Failed::starting)?;
-        let deadline = limits.deadline(leaves.len(), bytes);
-        let answer =
-            running.transform(head, &sections, &leaves, deadline, &budget).map_err(Failed::running)?;
-        let edits = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
-        budget.charge(answer::cost_of_edits(&edits)).map_err(Failed::running)?;
+        let given = (head, &sections[..], &leaves[..]);
+        let edits = self.worked(given, leaves.len(), bytes, spent, answer::cost_of_edits)?;
         let edits = edits.into_iter().map(answer::edit).collect();
         CheckedEdits::checked(edits, request, self.description().labels.len()).map_err(Failed::running)
     }
 
     fn ask_detector(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Failed> {
-        let limits = &*self.limits;
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
-        let budget = CallBudget::begin(spent, limits, bytes).map_err(Failed::before)?;
-        let mut running = self.started(&budget).map_err(Failed::starting)?;
-        let answer = running.detect(&given, limits.deadline(leaves.len(), bytes), &budget);
-        let answer = answer.map_err(Failed::running)?;
-        let findings = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
-        budget.charge(answer::cost_of_findings(&findings)).map_err(Failed::running)?;
+        let findings = self.worked((&given[..],), leaves.len(), bytes, spent, answer::cost_of_findings)?;
         let findings = findings.into_iter().map(answer::finding).collect();
         CheckedFindings::checked(findings, leaves, self.description().labels.len()).map_err(Failed::running)
+    }
+
+    /// Makes one call about so many leaves and bytes of text, and charges what it costs.
+    fn worked<P, A>(
+        &self,
+        given: P,
+        leaves: usize,
+        bytes: usize,
+        spent: &Spent,
+        cost: impl FnOnce(&[A]) -> Cost,
+    ) -> Result<Vec<A>, Failed>
+    where
+        P: ComponentNamedList + Lower,
+        (Worked<A>,): ComponentNamedList + Lift,
+    {
+        let limits = &*self.limits;
+        let budget = CallBudget::begin(spent, limits, bytes).map_err(Failed::before)?;
+        let mut running = self.started(&budget).map_err(Failed::starting)?;
+        let answer = running.work(given, limits.deadline(leaves, bytes), &budget).map_err(Failed::running)?;
+        let answer = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
+        budget.charge(cost(&answer)).map_err(Failed::running)?;
+        Ok(answer)
     }
 
     fn gave_up(&self, failure: types::Failure) -> Fault {

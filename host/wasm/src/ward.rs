@@ -10,11 +10,12 @@
 //!
 //! Nothing here runs a plugin or reads a clock.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hashlink::LinkedHashSet;
 use leafgate_contract::{Fault, Health, Quarantine};
 
 /// Different texts on which a plugin may fail lately, less one.
@@ -41,19 +42,14 @@ struct WardState {
     calls: u64,
     /// When the latest different faults were, in calls.
     faults: VecDeque<u64>,
-    poisoned: Poisoned,
+    /// Those on which it failed, the oldest first.
+    poisoned: LinkedHashSet<u64>,
     held: Option<WardHold>,
     /// Quarantines in a row.
     times: u32,
     /// When the last of them ended, in calls.
     freed: u64,
     last_fault: String,
-}
-
-#[derive(Debug, Default)]
-struct Poisoned {
-    known: HashSet<u64>,
-    oldest: VecDeque<u64>,
 }
 
 #[derive(Debug)]
@@ -102,7 +98,7 @@ impl Ward {
 
     /// Returns true where a text is known to make the plugin fail.
     pub(crate) fn is_poisoned(&self, text: &str) -> bool {
-        self.lock().poisoned.known.contains(&self.key.hash_one(text))
+        self.lock().poisoned.contains(&self.key.hash_one(text))
     }
 
     pub(crate) fn health(&self, now: Instant) -> Health {
@@ -152,7 +148,7 @@ impl WardPass<'_> {
         let hash = self.ward.key.hash_one(text);
         let mut state = self.ward.lock();
         state.calls += 1;
-        state.poisoned.add(hash);
+        state.poisoned.insert(hash);
         state.forget();
         let at = state.calls;
         state.faults.push_back(at);
@@ -185,7 +181,8 @@ impl Drop for WardPass<'_> {
 }
 
 impl WardState {
-    /// Forgets faults that are many calls ago. In quarantine there are no calls to go by.
+    /// Forgets faults that are many calls ago, and texts beyond those that are remembered. In quarantine there are no
+    /// calls to go by.
     fn forget(&mut self) {
         if self.held.is_none() {
             while self.faults.front().is_some_and(|&at| self.calls - at >= AMONG) {
@@ -195,19 +192,8 @@ impl WardState {
         while self.faults.len() >= REMEMBERED {
             self.faults.pop_front();
         }
-    }
-}
-
-impl Poisoned {
-    fn add(&mut self, hash: u64) {
-        if !self.known.insert(hash) {
-            return;
-        }
-        self.oldest.push_back(hash);
-        if self.oldest.len() > REMEMBERED
-            && let Some(oldest) = self.oldest.pop_front()
-        {
-            self.known.remove(&oldest);
+        while self.poisoned.len() > REMEMBERED {
+            self.poisoned.pop_front();
         }
     }
 }
@@ -333,12 +319,10 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let (ward, now) = (Ward::default(), Instant::now());
         for n in 0..3 * REMEMBERED {
-            let mut state = ward.lock();
-            state.poisoned.add(n as u64);
+            WardPass { ward: &ward, probe: false }.failed_on(&n.to_string(), &trap(), now);
         }
-        let state = ward.lock();
-        assert_eq!((state.poisoned.known.len(), state.poisoned.oldest.len()), (REMEMBERED, REMEMBERED));
-        drop(state);
-        assert!(ward.admit(now).is_ok());
+        assert_eq!(ward.lock().poisoned.len(), REMEMBERED);
+        assert!(ward.lock().faults.len() <= REMEMBERED);
+        assert!(ward.is_poisoned(&(3 * REMEMBERED - 1).to_string()) && !ward.is_poisoned("0"));
     }
 }

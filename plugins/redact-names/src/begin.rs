@@ -15,15 +15,17 @@ pub(crate) struct Beginnings {
     followers: Box<[u128; 128]>,
 }
 
-/// What may follow a first letter.
-#[derive(Clone, Copy)]
-pub(crate) enum Follower {
+/// What leads from one letter of a name to the next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Edge {
     Letter(char),
+    /// Between two words: nothing, blanks, or one of the characters that identifiers and addresses
+    /// put there.
     Join,
+    /// Between last and given names: a comma and blanks.
     Comma,
+    /// After an initial: a full stop.
     Stop,
-    /// The name ends here.
-    End,
 }
 
 impl Default for Beginnings {
@@ -33,18 +35,18 @@ impl Default for Beginnings {
 }
 
 impl Beginnings {
-    /// Lets names begin with a folded letter and one of the spellings of what follows it.
-    pub(crate) fn allow(&mut self, first: char, follower: Follower) {
+    /// Lets names begin with a folded letter and one of the spellings of what follows it, or with that letter alone.
+    pub(crate) fn allow(&mut self, first: char, follower: Option<Edge>) {
         // Other letters are never looked up here.
         let Some(followers) = self.followers.get_mut(first as usize) else { return };
         let fits = |second: u8| match (follower, char::from(second)) {
-            (Follower::Letter(letter), second) => second.to_ascii_lowercase() == letter,
-            (Follower::Join, second) => {
+            (Some(Edge::Letter(letter)), second) => second.to_ascii_lowercase() == letter,
+            (Some(Edge::Join), second) => {
                 second.is_whitespace() || matches!(second, '-' | '_' | '.' | '+' | '%')
             }
-            (Follower::Comma, second) => second == ',',
-            (Follower::Stop, second) => second == '.',
-            (Follower::End, second) => !is_word(second),
+            (Some(Edge::Comma), second) => second == ',',
+            (Some(Edge::Stop), second) => second == '.',
+            (None, second) => !is_word(second),
         };
         *followers |= (0..128).filter(|&second| fits(second)).fold(0, |all, second| all | 1 << second);
     }

@@ -6,70 +6,24 @@
 
 use std::ops::Range;
 
-use crate::begin::{Beginnings, Follower, ends_word};
-use crate::fold::{self, FoldCursor};
+use smallvec::SmallVec;
 
-/// What leads from one node to the next.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
-    Letter(char),
-    /// Between two words: nothing, blanks, or one of the characters that identifiers and addresses
-    /// put there.
-    Join,
-    /// Between last and given names: a comma and blanks.
-    Comma,
-    /// After an initial: a full stop.
-    Stop,
-}
+use crate::begin::{Beginnings, Edge, ends_word};
+use crate::fold::{self, FoldCursor};
 
 /// A node of the trie.
 #[derive(Default)]
 struct TrieNode {
-    edges: NodeEdges,
+    /// The edges with the nodes that they lead to, in order. Most nodes have one, and it stands in the
+    /// node: what memory the trie takes is what each call of the plugin puts back.
+    edges: SmallVec<[(Edge, usize); 1]>,
     ends: bool,
 }
 
 impl TrieNode {
-    fn letter(&self, letter: char) -> Option<usize> {
-        self.edges.next(Edge::Letter(letter)).ok()
-    }
-}
-
-/// The edges of a node with the nodes that they lead to, in order. Most nodes have one, and it
-/// stands in the node: what memory the trie takes is what each call of the plugin puts back.
-#[derive(Default)]
-enum NodeEdges {
-    #[default]
-    None,
-    One((Edge, usize)),
-    Many(Vec<(Edge, usize)>),
-}
-
-impl NodeEdges {
-    fn list(&self) -> &[(Edge, usize)] {
-        match self {
-            NodeEdges::None => &[],
-            NodeEdges::One(edge) => std::slice::from_ref(edge),
-            NodeEdges::Many(edges) => edges,
-        }
-    }
-
     /// Returns the node that an edge leads to, or the place where the edge belongs.
     fn next(&self, edge: Edge) -> Result<usize, usize> {
-        let found = self.list().binary_search_by_key(&edge, |(edge, _)| *edge);
-        found.map(|at| self.list()[at].1)
-    }
-
-    fn insert(&mut self, at: usize, edge: (Edge, usize)) {
-        match self {
-            NodeEdges::None => *self = NodeEdges::One(edge),
-            NodeEdges::One(other) => {
-                let mut edges = vec![*other];
-                edges.insert(at, edge);
-                *self = NodeEdges::Many(edges);
-            }
-            NodeEdges::Many(edges) => edges.insert(at, edge),
-        }
+        self.edges.binary_search_by_key(&edge, |(edge, _)| *edge).map(|at| self.edges[at].1)
     }
 }
 
@@ -179,11 +133,11 @@ impl Trie {
 
     fn step(&mut self, node: usize, edge: Edge) -> usize {
         let fresh = self.nodes.len();
-        let edges = &mut self.nodes[node].edges;
-        match edges.next(edge) {
+        let from = &mut self.nodes[node];
+        match from.next(edge) {
             Ok(next) => next,
             Err(at) => {
-                edges.insert(at, (edge, fresh));
+                from.edges.insert(at, (edge, fresh));
                 self.nodes.push(TrieNode::default());
                 fresh
             }
@@ -193,7 +147,7 @@ impl Trie {
     /// The first two characters of all names.
     fn beginnings(&self) -> Beginnings {
         let mut beginnings = Beginnings::default();
-        for (edge, next) in self.nodes[0].edges.list() {
+        for (edge, next) in &self.nodes[0].edges {
             if let Edge::Letter(first) = edge {
                 self.allow(&mut beginnings, *first, *next);
             }
@@ -204,16 +158,10 @@ impl Trie {
     fn allow(&self, beginnings: &mut Beginnings, first: char, node: usize) {
         let node = &self.nodes[node];
         if node.ends {
-            beginnings.allow(first, Follower::End);
+            beginnings.allow(first, None);
         }
-        for &(edge, next) in node.edges.list() {
-            let follower = match edge {
-                Edge::Letter(second) => Follower::Letter(second),
-                Edge::Join => Follower::Join,
-                Edge::Comma => Follower::Comma,
-                Edge::Stop => Follower::Stop,
-            };
-            beginnings.allow(first, follower);
+        for &(edge, next) in &node.edges {
+            beginnings.allow(first, Some(edge));
             // Nothing need stand between two words.
             if edge == Edge::Join {
                 self.allow(beginnings, first, next);
@@ -227,7 +175,7 @@ impl Trie {
         let node = &self.nodes[node];
         let here = cursor.boundary().filter(|_| node.ends && ends_word(cursor));
         // Letters come first in the order of edges.
-        let further = node.edges.list().iter().rev().take_while(|(edge, _)| !matches!(edge, Edge::Letter(_)));
+        let further = node.edges.iter().rev().take_while(|(edge, _)| !matches!(edge, Edge::Letter(_)));
         let joined = further.filter_map(|&(edge, next)| match edge {
             Edge::Join => {
                 let behind = join(cursor).and_then(|length| self.longest(next, cursor.skip(length)));
@@ -237,7 +185,9 @@ impl Trie {
             Edge::Stop => self.longest(next, cursor.skip(stop(cursor)?)),
             Edge::Letter(_) => None,
         });
-        let letter = cursor.next().and_then(|(letter, behind)| self.longest(node.letter(letter)?, behind));
+        let letter = cursor
+            .next()
+            .and_then(|(letter, behind)| self.longest(node.next(Edge::Letter(letter)).ok()?, behind));
         joined.chain(letter).chain(here).max()
     }
 }

@@ -35,7 +35,7 @@ fn prepare(config: Config) -> Result<SystemKinds, &'static str> {
     if config.kinds.is_empty() {
         return Err("`kinds` is empty, so nothing would ever be rewritten");
     }
-    Ok(SystemKinds::new(&config.kinds))
+    Ok(SystemKinds(config.kinds))
 }
 
 /// Reasoning is left out because it may be signed, metadata because it is ids and names.

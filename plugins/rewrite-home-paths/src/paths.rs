@@ -24,22 +24,11 @@ pub(crate) enum SystemKind {
 }
 
 /// The kinds that are looked for.
-pub(crate) struct SystemKinds {
-    linux: bool,
-    macos: bool,
-    windows: bool,
-    root: bool,
-}
+pub(crate) struct SystemKinds(pub(crate) Vec<SystemKind>);
 
 impl SystemKinds {
-    pub(crate) fn new(kinds: &[SystemKind]) -> Self {
-        let has = |kind| kinds.contains(&kind);
-        SystemKinds {
-            linux: has(SystemKind::Linux),
-            macos: has(SystemKind::Macos),
-            windows: has(SystemKind::Windows),
-            root: has(SystemKind::Root),
-        }
+    fn has(&self, kind: SystemKind) -> bool {
+        self.0.contains(&kind)
     }
 
     /// The text with its home directories as `~`, or none where it has none.
@@ -67,7 +56,7 @@ impl SystemKinds {
             return None;
         }
         if rest.starts_with(':') {
-            let start = at.checked_sub(1).filter(|&start| self.windows && start >= from)?;
+            let start = at.checked_sub(1).filter(|&start| self.has(SystemKind::Windows) && start >= from)?;
             let drive = text.as_bytes()[start].is_ascii_alphabetic();
             return (drive && begins_path(text, start))
                 .then(|| windows(rest))
@@ -80,14 +69,14 @@ impl SystemKinds {
 
     /// Length of the home directory at the start of a text that starts with a slash.
     fn unix(&self, rest: &str) -> Option<usize> {
-        if let Some(user) = rest.strip_prefix("/home/").filter(|_| self.linux) {
+        if let Some(user) = rest.strip_prefix("/home/").filter(|_| self.has(SystemKind::Linux)) {
             return Some("/home/".len() + user_name(user)?);
         }
-        if let Some(user) = rest.strip_prefix("/Users/").filter(|_| self.macos) {
+        if let Some(user) = rest.strip_prefix("/Users/").filter(|_| self.has(SystemKind::Macos)) {
             let length = user_name(user)?;
             return (&user[..length] != "Shared").then_some("/Users/".len() + length);
         }
-        let behind = rest.strip_prefix("/root").filter(|_| self.root)?;
+        let behind = rest.strip_prefix("/root").filter(|_| self.has(SystemKind::Root))?;
         ends_name(behind).then_some("/root".len())
     }
 }
@@ -194,7 +183,7 @@ mod tests {
     use super::*;
 
     fn all() -> SystemKinds {
-        SystemKinds { linux: true, macos: true, windows: true, root: true }
+        SystemKinds(vec![SystemKind::Linux, SystemKind::Macos, SystemKind::Windows, SystemKind::Root])
     }
 
     #[test]
@@ -261,11 +250,8 @@ mod tests {
 
     #[test]
     fn a_host_before_a_colon_is_no_drive() {
-        assert_eq!(SystemKinds::new(&[SystemKind::Windows]).rewrite("ABC:/Users/ada"), None);
-        assert_eq!(
-            SystemKinds::new(&[SystemKind::Macos]).rewrite("ABC:/Users/ada").as_deref(),
-            Some("ABC:~")
-        );
+        assert_eq!(SystemKinds(vec![SystemKind::Windows]).rewrite("ABC:/Users/ada"), None);
+        assert_eq!(SystemKinds(vec![SystemKind::Macos]).rewrite("ABC:/Users/ada").as_deref(), Some("ABC:~"));
     }
 
     #[test]
@@ -277,7 +263,7 @@ mod tests {
             (SystemKind::Windows, r"/home/a /Users/a ~ /root"),
             (SystemKind::Root, r"/home/a /Users/a C:\Users\a ~"),
         ] {
-            assert_eq!(SystemKinds::new(&[kind]).rewrite(text).as_deref(), Some(expected));
+            assert_eq!(SystemKinds(vec![kind]).rewrite(text).as_deref(), Some(expected));
         }
     }
 

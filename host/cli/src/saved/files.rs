@@ -268,9 +268,8 @@ fn read_private(path: &Path) -> Result<Option<String>, String> {
 
 /// Reads a regular file of bounded size.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
-    let unreadable = |why: &dyn std::fmt::Display| format!("cannot read {}: {why}", path.display());
-    let bytes = leafgate_folder::read(path, MAX_FILE).map_err(|error| unreadable(&error))?;
-    String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8"))
+    let read = leafgate_folder::read_text(path, MAX_FILE);
+    read.map_err(|why| format!("cannot read {}: {why}", path.display()))
 }
 
 #[cfg(test)]

@@ -245,10 +245,10 @@ impl<'e> Checker<'e> {
             (Values::Open, LiteralValue::String(_))
             | (Values::Truth, LiteralValue::Boolean(_))
             | (Values::Number, LiteralValue::Int(_)) => return,
-            (Values::Closed(known), LiteralValue::String(word)) if known().contains(&word.inner()) => return,
+            (Values::Closed(known), LiteralValue::String(word)) if known.contains(&word.inner()) => return,
             (Values::Closed(known), LiteralValue::String(word)) => {
                 let word = word.inner();
-                let hint = hint_for(word, &known());
+                let hint = hint_for(word, known);
                 return self.fault(other.id, format!("`{name}` is never `{word}`"), hint);
             }
             (Values::Truth, _) => "true or false, and this is neither",

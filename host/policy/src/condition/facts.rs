@@ -27,7 +27,7 @@ pub(super) enum Values {
     /// Any text.
     Open,
     /// One of these texts.
-    Closed(fn() -> Vec<&'static str>),
+    Closed(&'static [&'static str]),
     /// True or false.
     Truth,
     /// A whole number.
@@ -232,7 +232,7 @@ macro_rules! members {
 members! {
     /// The names below `request`.
     REQUEST_FIELDS, member_of_request of &'v RequestFacts, |facts, budget| {
-        "format": Values::Closed(|| Format::ALL.iter().map(|it| it.name()).collect()) => text(facts.format, budget),
+        "format": Values::Closed(Format::NAMES) => text(facts.format, budget),
         "model": Values::Open => text(&facts.model, budget),
         "stream": Values::Truth => truth(facts.stream),
         "session": Values::Open => text(&facts.session, budget),
@@ -251,10 +251,9 @@ members! {
     /// The names below `leaf`.
     LEAF_FIELDS, member_of_leaf of LeafFacts<'v>, |facts, budget| {
         "text": Values::Open => text(facts.text, budget),
-        "kind": Values::Closed(|| LeafKind::ALL.iter().map(|it| it.name()).collect()) => text(facts.kind, budget),
-        "role": Values::Closed(|| Role::ALL.iter().map(|it| it.name()).collect()) => text(facts.role, budget),
-        "section": Values::Closed(|| SectionKind::ALL.iter().map(|it| it.name()).collect())
-            => text(facts.section, budget),
+        "kind": Values::Closed(LeafKind::NAMES) => text(facts.kind, budget),
+        "role": Values::Closed(Role::NAMES) => text(facts.role, budget),
+        "section": Values::Closed(SectionKind::NAMES) => text(facts.section, budget),
         "tool": Values::Open => text(facts.tool, budget),
         "arguments": Values::Open => match facts.arguments {
             FactArguments::Unknown => text("", budget),
@@ -273,8 +272,7 @@ members! {
             FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
             FactPlace::Named { pointer, .. } => text(pointer, budget),
         },
-        "value": Values::Closed(|| ValueType::ALL.iter().map(|it| it.name()).collect())
-            => text(facts.value, budget),
+        "value": Values::Closed(ValueType::NAMES) => text(facts.value, budget),
         "findings": Values::List => findings(facts.findings, budget),
     }
 }
@@ -283,8 +281,7 @@ members! {
     /// The names below each of `leaf.findings`.
     FINDING_FIELDS, member_of_finding of &'v FindingFact, |facts, budget| {
         "label": Values::Open => text(facts.label.as_str(), budget),
-        "confidence": Values::Closed(|| Confidence::ALL.iter().map(|it| it.as_str()).collect())
-            => text(facts.confidence.as_str(), budget),
+        "confidence": Values::Closed(Confidence::NAMES) => text(facts.confidence.as_str(), budget),
         "detector": Values::Open => text(facts.detector.as_str(), budget),
     }
 }

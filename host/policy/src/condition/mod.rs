@@ -354,40 +354,24 @@ fn plain_type(name: &str) -> &str {
 const FOREIGN: &[(&str, &str)] =
     &[("and", "&&"), ("or", "||"), ("not", "!"), ("AND", "&&"), ("OR", "||"), ("NOT", "!")];
 
+/// A text, which is passed over; a word; what ends in `=`, which is one sign with it; and a lone `=`.
+static WORDS_AND_SIGNS: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#""[^"]*"?|'[^']*'?|(?<word>[A-Za-z0-9_.]+)|[=!<>]=+|(?<assigns>=)"#;
+    Regex::new(pattern).expect("a test finds words with it")
+});
+
 /// The first word of another language outside of texts, or a lone `=`.
 fn foreign(source: &str) -> Option<TextFault> {
-    let mut quote = None;
-    let mut word = 0;
-    for (at, character) in source.char_indices() {
-        let rest = &source[at..];
-        match quote {
-            Some(open) if character == open => quote = None,
-            Some(_) => {}
-            None if matches!(character, '"' | '\'') => quote = Some(character),
-            None if character == '=' => {
-                let before = source[..at].chars().next_back();
-                let joined = matches!(before, Some('=' | '!' | '<' | '>')) || rest[1..].starts_with('=');
-                if !joined {
-                    return Some(TextFault::new(at..at + 1, "CEL assigns nothing with `=`", "`==` compares"));
-                }
-            }
-            None if is_of_a_word(character) && at >= word => {
-                let length = rest.find(|c: char| !is_of_a_word(c)).unwrap_or(rest.len());
-                word = at + length;
-                if let Some((foreign, cel)) = FOREIGN.iter().find(|(foreign, _)| *foreign == &rest[..length])
-                {
-                    let (message, hint) = (format!("CEL has no `{foreign}`"), format!("write `{cel}`"));
-                    return Some(TextFault::new(at..word, message, hint));
-                }
-            }
-            None => {}
+    WORDS_AND_SIGNS.captures_iter(source).find_map(|found| {
+        if let Some(assigns) = found.name("assigns") {
+            let message = "CEL assigns nothing with `=`";
+            return Some(TextFault::new(assigns.range(), message, "`==` compares"));
         }
-    }
-    None
-}
-
-fn is_of_a_word(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | '.')
+        let word = found.name("word")?;
+        let (foreign, cel) = FOREIGN.iter().find(|(foreign, _)| *foreign == word.as_str())?;
+        let (message, hint) = (format!("CEL has no `{foreign}`"), format!("write `{cel}`"));
+        Some(TextFault::new(word.range(), message, hint))
+    })
 }
 
 fn syntax_faults(source: &str, errors: &cel::ParseErrors) -> Vec<TextFault> {

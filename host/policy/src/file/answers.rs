@@ -13,7 +13,7 @@ use super::compile::Compiler;
 use super::detectors::{OF_MANY_LINES, ONE_LINE};
 use super::raw::{RawRule, said};
 use crate::rule::{
-    Action, Decide, Edit, On, OnError, OnOdd, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
+    Action, Decide, Edit, On, OnError, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
 };
 
 /// Bytes of a text that stay behind where a rule does not say: longer than what people write with
@@ -36,11 +36,7 @@ pub(super) struct Streamed {
 
 impl Compiler<'_, '_> {
     /// Reads `stream` and `look_behind`, whatever else is wrong with the rule.
-    pub(super) fn streamed(&mut self, on: Option<On>, raw: &RawRule) -> Streamed {
-        if let Some(on) = on.filter(|on| *on != On::Response) {
-            self.means_nothing(on, raw);
-            return Streamed { buffers: true, look_behind: LOOK_BEHIND };
-        }
+    pub(super) fn streamed(&mut self, raw: &RawRule) -> Streamed {
         if let (Some(written), true) = (&raw.look_behind, raw.stream.is_some()) {
             let hint = "take one of the two out";
             let message = "a rule that waits for the whole answer looks behind nothing";
@@ -50,15 +46,6 @@ impl Compiler<'_, '_> {
             buffers: raw.stream.is_some() || raw.broken.contains("stream"),
             look_behind: said(&raw.look_behind).unwrap_or(LOOK_BEHIND),
         }
-    }
-
-    /// Reads `on_odd`, whatever else is wrong with the rule.
-    pub(super) fn on_odd(&mut self, on: Option<On>, raw: &RawRule) -> OnOdd {
-        if let Some(written) = raw.on_odd.as_ref().filter(|_| on == Some(On::Request)) {
-            let hint = "it belongs to rules with `on = \"response\"` or `on = \"tool-call\"`";
-            self.complaints.error(written.span(), "`on_odd` means nothing with `on = \"request\"`", hint);
-        }
-        said(&raw.on_odd).unwrap_or(OnOdd::Refuse)
     }
 
     /// Checks a rule about answers, and returns how it reads a stream.
@@ -88,15 +75,6 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// Keys that belong to rules about responses.
-    fn means_nothing(&mut self, on: On, raw: &RawRule) {
-        for key in ["stream", "look_behind"] {
-            let Some(span) = raw.place(key) else { continue };
-            let hint = "it belongs to rules with `on = \"response\"`";
-            self.complaints.error(span, format!("`{key}` means nothing with `on = \"{on}\"`"), hint);
-        }
-    }
-
     /// An answer is read in one form, and has no headers and options of a request.
     fn of_the_answer(&mut self, rule: &Rule, raw: &RawRule) {
         let Some(matches) = raw.matches.as_ref().map(Spanned::get_ref) else { return };
@@ -117,11 +95,6 @@ impl Compiler<'_, '_> {
                     let message =
                         "the answer's tokens are restored after its rules, so this one would do nothing";
                     self.complaints.error(at(raw.with.as_ref().map(Spanned::span)), message, hint);
-                }
-                if let Some(releasable) = &raw.releasable {
-                    let hint = "take it out: a person is asked about requests, before they leave";
-                    let message = "`releasable` means nothing with `on = \"response\"`";
-                    self.complaints.error(releasable.span(), message, hint);
                 }
                 if raw.on_unredactable.is_some() && redact.on_unredactable == OnUnredactable::Pause {
                     let span = at(raw.on_unredactable.as_ref().map(Spanned::span));

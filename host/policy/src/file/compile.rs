@@ -19,14 +19,15 @@ use toml::Spanned;
 use super::detectors::{Engines, ONE_LINE};
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
-use super::raw::{RawRule, said};
+use super::raw::{RawRule, said, text, words_of};
 use super::{answers, idle, matches, replacement};
 use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
 use crate::rule::{
-    Action, ActionName, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnTimeout, OnUnredactable,
-    Pause, Pin, Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
+    Action, ActionName, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnOdd, OnTimeout,
+    OnUnredactable, Pause, Pin, Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents,
+    Transform, With,
 };
 use crate::selector::Selector;
 use crate::shorten::Shorten;
@@ -83,11 +84,10 @@ impl Compiler<'_, '_> {
         // Each key is read before the rule is given up for any of them.
         let reason = raw.reason.as_ref();
         let reason = reason.and_then(|words| self.complaints.sound(words, Reason::parse(words.get_ref())));
-        for (tag, span) in raw.tags.iter().flat_map(|tags| tags.get_ref().words(tags.span())) {
+        for (tag, span) in words_of(&raw.tags) {
             self.complaints.kebab(&Spanned::new(span, tag.to_owned()), "customer-data");
         }
-        let (streamed, on_odd) = (self.streamed(on, raw), self.on_odd(on, raw));
-        let count = self.finding_count(on, raw);
+        let (streamed, count) = (self.streamed(raw), self.finding_count(raw));
         let (mut action, mut selector) = (action?, selector?);
         place_absent(&mut action, &selector);
         selector.reach = action.reach();
@@ -95,7 +95,7 @@ impl Compiler<'_, '_> {
             id: id?.into(),
             on: on?,
             streaming: Streaming::Buffer,
-            on_odd,
+            on_odd: said(&raw.on_odd).unwrap_or(OnOdd::Refuse),
             origin: self.complaints.origin(&header),
             selector,
             when,
@@ -131,7 +131,7 @@ impl Compiler<'_, '_> {
         Some(match action {
             ActionName::Redact => Action::Redact(self.redact(raw)?),
             ActionName::Classify => Action::Classify(SectionKind::from_name(raw.kind.as_ref()?.get_ref())?),
-            ActionName::Protect => Action::Pin(self.protect(raw)?),
+            ActionName::Protect => Action::Pin(protect(raw)),
             ActionName::Pin => Action::Pin(self.pin(raw)),
             ActionName::Rewrite => Action::Edit(self.rewrite(raw, header)?),
             ActionName::Delete => {
@@ -154,7 +154,7 @@ impl Compiler<'_, '_> {
         let restore = self.restore(raw, with);
         let on_unredactable = said(&raw.on_unredactable);
         let detect = raw.detect.as_ref()?;
-        let words = detect.get_ref().words(detect.span());
+        let words = words_of(&raw.detect);
         let built_in =
             |word: &&(&str, Range<usize>)| !word.0.starts_with("plugin:") && !word.0.starts_with("own");
         let written: Vec<String> =
@@ -189,7 +189,7 @@ impl Compiler<'_, '_> {
     }
 
     fn pin(&mut self, raw: &RawRule) -> Pin {
-        let to = raw.to.as_ref().map(|to| to.get_ref().as_str());
+        let to = text(&raw.to);
         if let Some(written) = raw.on_drift.as_ref().filter(|_| to != Some(FIRST_SEEN)) {
             let hint =
                 "it says what happens where a leaf is no longer as it was first: `to = \"first-seen\"`";
@@ -204,18 +204,6 @@ impl Compiler<'_, '_> {
             Some(FIRST_SEEN) => Pin::FirstSeen(said(&raw.on_drift).unwrap_or(OnDrift::Pin)),
             Some(to) => Pin::To { text: to.to_owned(), absent: BTreeMap::new() },
         }
-    }
-
-    pub(super) fn protect(&mut self, raw: &RawRule) -> Option<Pin> {
-        let Some(from) = &raw.from else { return Some(Pin::Protect { edit: true, delete: true }) };
-        let words = from.get_ref().words(from.span());
-        if words.is_empty() {
-            let hint = "say from what, or leave `from` out: `from = [\"edit\", \"delete\"]`";
-            self.complaints.error(from.span(), "protected from nothing", hint);
-            return None;
-        }
-        let names = |wanted: &str| words.iter().any(|(word, _)| *word == wanted);
-        Some(Pin::Protect { edit: names("edit"), delete: names("delete") })
     }
 
     fn rewrite(&mut self, raw: &RawRule, header: &Range<usize>) -> Option<Edit> {
@@ -236,7 +224,7 @@ impl Compiler<'_, '_> {
             ["model"] => self.model(raw.model.as_ref()?),
             ["replace"] => self.replace(raw).map(Edit::Rewrite),
             [_] => {
-                let text = |field: &Option<Spanned<String>>| field.as_ref().map(|it| it.get_ref().clone());
+                let text = |field| text(field).map(str::to_owned);
                 let set = text(&raw.set).map(Rewrite::Set);
                 let prepend = || text(&raw.prepend).map(Rewrite::Prepend);
                 let append = || text(&raw.append).map(Rewrite::Append);
@@ -327,6 +315,12 @@ impl Compiler<'_, '_> {
         }
         self.complaints.kebab(tag, "payments").map(Into::into)
     }
+}
+
+fn protect(raw: &RawRule) -> Pin {
+    let from = words_of(&raw.from);
+    let names = |wanted: &str| raw.from.is_none() || from.iter().any(|(word, _)| *word == wanted);
+    Pin::Protect { edit: names("edit"), delete: names("delete") }
 }
 
 fn pause(raw: &RawRule) -> Pause {

@@ -11,11 +11,11 @@ use leafgate_diagnostic::{did_you_mean, hint_for};
 use toml::Spanned;
 
 use super::compile::Compiler;
-use super::raw::{RawRule, said};
+use super::raw::{RawRule, said, words_of};
 use crate::index::{EngineIndex, PluginIndex};
 use crate::loaded::LoadedPlugin;
 use crate::own::{OwnDetector, OwnSet, PACK};
-use crate::rule::{FindingCount, On};
+use crate::rule::FindingCount;
 
 /// Detector sets and their engines: rules that name the same detectors share one.
 #[derive(Debug, Default)]
@@ -103,20 +103,14 @@ impl Compiler<'_, '_> {
     }
 
     /// `findings` and `at_least`: which findings of redact rules count, and how many there must be.
-    pub(super) fn finding_count(&mut self, on: Option<On>, raw: &RawRule) -> Option<FindingCount> {
-        let Some(findings) = &raw.findings else {
+    pub(super) fn finding_count(&mut self, raw: &RawRule) -> Option<FindingCount> {
+        if raw.findings.is_none() {
             let least = raw.at_least.as_ref().filter(|_| !raw.broken.contains("findings"))?;
             let hint = "say whose findings count: `findings = [\"pii\"]`";
             self.complaints.error(least.span(), "`at_least` means nothing without `findings`", hint);
             return None;
-        };
-        if let Some(on) = on.filter(|on| *on != On::Request) {
-            let hint =
-                "it counts what redact rules found in a request: answers are redacted, rewritten or blocked";
-            let message = format!("`findings` means nothing with `on = \"{on}\"`");
-            self.complaints.error(findings.span(), message, hint);
         }
-        let words = findings.get_ref().words(findings.span());
+        let words = words_of(&raw.findings);
         let is_own = |word: &(&str, Range<usize>)| word.0 == PACK || word.0.starts_with("own/");
         let (own, others): (Vec<_>, Vec<_>) = words.into_iter().partition(is_own);
         let plugins = others.iter().map(|(word, _)| *word).filter(|word| word.starts_with("plugin:"));

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::compile::REGEX_SIZE;
 use super::matches;
-use super::raw::{RawException, UNTIL};
+use super::raw::{FINDING, RawException, UNTIL, VALUE, words_of};
 use crate::bounded::compiled;
 use crate::exception::{Allowed, Day, Exception};
 use crate::index::RuleIndex;
@@ -73,8 +73,7 @@ impl Compiler<'_, '_> {
         if !selector.is_everything() || !allows_all(pattern) {
             return;
         }
-        let names = raw.rule.as_ref().map(|rule| rule.get_ref().words(rule.span()));
-        let of = match names.unwrap_or_default().as_slice() {
+        let of = match words_of(&raw.rule).as_slice() {
             [] => "redact rules find".to_owned(),
             [(rule, _)] => format!("rule `{rule}` finds"),
             [..] => "these rules find".to_owned(),
@@ -85,14 +84,8 @@ impl Compiler<'_, '_> {
     }
 
     fn rules(&mut self, raw: &RawException) -> Vec<RuleIndex> {
-        let Some(names) = &raw.rule else { return Vec::new() };
         let mut rules = Vec::new();
-        let words = names.get_ref().words(names.span());
-        if words.is_empty() {
-            let hint = "leave `rule` out to mean every redact rule";
-            self.complaints.error(names.span(), "an empty list for `rule` names none", hint);
-        }
-        for (word, span) in words {
+        for (word, span) in words_of(&raw.rule) {
             match self.rules.iter().position(|rule| *rule.id == *word) {
                 Some(at) if matches!(self.rules[at].action, Action::Redact(_)) => {
                     rules.push(RuleIndex::new(at));
@@ -129,14 +122,9 @@ impl Compiler<'_, '_> {
             compiled(pattern, built, hint, &mut self.complaints)
         });
         Allowed {
-            values: self.words("value", &raw.value, |_| true, "write the value as it stands in the text"),
+            values: self.words("value", &raw.value, |_| true, VALUE),
             pattern,
-            fingerprints: self.words(
-                "finding",
-                &raw.finding,
-                is_fingerprint,
-                "write the token that stands for the value: `EMAIL_k7f3q2xw9mz4ab6c`",
-            ),
+            fingerprints: self.words("finding", &raw.finding, is_fingerprint, FINDING),
         }
     }
 
@@ -147,13 +135,8 @@ impl Compiler<'_, '_> {
         fits: impl Fn(&str) -> bool,
         hint: &str,
     ) -> BTreeSet<String> {
-        let Some(value) = value else { return BTreeSet::new() };
-        let words = value.get_ref().words(value.span());
-        if words.is_empty() {
-            self.complaints.error(value.span(), format!("an empty list for `{field}` allows nothing"), hint);
-        }
         let mut all = BTreeSet::new();
-        for (word, span) in words {
+        for (word, span) in words_of(value) {
             match !word.is_empty() && fits(word) {
                 true => _ = all.insert(word.to_owned()),
                 false => self.complaints.error(span, format!("this is no `{field}`"), hint),

@@ -5,7 +5,7 @@ use leafgate_diagnostic::{Complaints, OneOrMany};
 use leafgate_vault::{FlowRule, Place, tools};
 use toml::Spanned;
 
-use super::raw::RawFlow;
+use super::raw::{RawFlow, words_of};
 
 /// Compiles one row.
 pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -> Option<FlowRule> {
@@ -29,9 +29,8 @@ pub(crate) fn compile(raw: &Spanned<RawFlow>, complaints: &mut Complaints<'_>) -
 type Placed = (Place, std::ops::Range<usize>);
 
 fn places(raw: &Option<Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Option<Vec<Placed>> {
-    let words = raw.as_ref().map(|raw| raw.get_ref().words(raw.span())).unwrap_or_default();
     let mut places = Vec::new();
-    for (word, span) in words {
+    for (word, span) in words_of(raw) {
         match word.parse::<Place>() {
             Ok(place) => places.push((place, span)),
             Err(error) => complaints.error(span, error.to_string(), "a tool, and in brackets the files"),

@@ -8,7 +8,7 @@ use leafgate_tree::{Format, LeafKind, Role};
 use toml::Spanned;
 
 use super::notation;
-use super::raw::{RawMatch, RawNamed, said};
+use super::raw::{RawMatch, RawNamed, said, words_of};
 use crate::agents::AGENTS;
 use crate::bits::Bits;
 use crate::endpoint::endpoint;
@@ -16,7 +16,7 @@ use crate::name_match::NameMatch;
 use crate::pattern::PathPattern;
 use crate::request::Reach;
 use crate::request::{Named, OfRequest};
-use crate::selector::{Selector, section_words};
+use crate::selector::{SECTION_WORDS, Selector};
 
 /// Longest name that a glob may match: longer ones are no names.
 const MAX_GLOB: usize = 200;
@@ -25,9 +25,9 @@ const MAX_GLOB: usize = 200;
 pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Selector {
     let [paths, not_paths] = paths(&raw.path, complaints);
     Selector {
-        kinds: bits(&raw.kind, "kind", LeafKind::ALL, |kind| kind.name(), complaints),
-        roles: bits(&raw.role, "role", Role::ALL, |role| role.name(), complaints),
-        sections: bits(&raw.section, "section", &section_words(), |word| word, complaints),
+        kinds: bits(&raw.kind, "kind", LeafKind::NAMES, complaints),
+        roles: bits(&raw.role, "role", Role::NAMES, complaints),
+        sections: bits(&raw.section, "section", SECTION_WORDS, complaints),
         tools: names(&raw.tool, "tool", complaints),
         paths,
         not_paths,
@@ -39,7 +39,7 @@ pub(crate) fn compile(raw: &RawMatch, complaints: &mut Complaints<'_>) -> Select
 
 fn of_request(raw: &RawMatch, complaints: &mut Complaints<'_>) -> OfRequest {
     OfRequest {
-        formats: bits(&raw.format, "format", Format::ALL, |format| format.name(), complaints),
+        formats: bits(&raw.format, "format", Format::NAMES, complaints),
         models: names(&raw.model, "model", complaints),
         agents: agents(&raw.agent, complaints),
         sessions: texts(&raw.session, "session", complaints),
@@ -91,13 +91,8 @@ fn named(
     name_of: impl Fn(&str) -> Result<String, String>,
     complaints: &mut Complaints<'_>,
 ) -> Vec<Named> {
-    let Some(table) = raw else { return Vec::new() };
-    if table.get_ref().is_empty() {
-        let hint = format!("leave `{field}` out to match any");
-        complaints.error(table.span(), format!("an empty `{field}` matches nothing"), hint);
-    }
     let mut all = Vec::new();
-    for (name, value) in table.get_ref() {
+    for (name, value) in raw.iter().flat_map(Spanned::get_ref) {
         let values = texts(&Some(value.clone()), name, complaints);
         match name_of(name) {
             Ok(name) => all.push(Named { name, values }),
@@ -198,14 +193,8 @@ impl<'r> FieldWords<'r> {
     }
 }
 
-fn bits<T: Copy>(
-    raw: &RawField,
-    field: &str,
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-    complaints: &mut Complaints<'_>,
-) -> Bits {
-    let known: Vec<&str> = all.iter().map(|&value| name(value)).collect();
+/// Compiles words of an enumeration, of which `known` are the names.
+fn bits(raw: &RawField, field: &str, known: &[&str], complaints: &mut Complaints<'_>) -> Bits {
     let words = words(raw, field, complaints);
     if let Some(ignore_case) = words.ignore_case {
         let hint = "leave `ignore-case` out: there is nothing but what this program names";
@@ -213,7 +202,7 @@ fn bits<T: Copy>(
     }
     let compiled = |words: &Words<'_>| {
         let mut bits = Bits::default();
-        // The place in `ALL` is the value's number: the enums are declared in that order and have no gaps.
+        // The place of a name is the value's number: the enums are declared in that order and have no gaps.
         words
             .iter()
             .filter_map(|(word, _)| known.iter().position(|name| name == word))
@@ -250,7 +239,7 @@ pub(super) fn tools(
     field: &'static str,
     complaints: &mut Complaints<'_>,
 ) -> Vec<Glob> {
-    let words = listed(raw, field, complaints);
+    let words = words_of(raw);
     words.iter().for_each(|(word, span)| notation::warn_of_name(word, span, field, complaints));
     globs_of(&words, field, complaints)
 }
@@ -260,21 +249,7 @@ pub(super) fn globs(
     field: &str,
     complaints: &mut Complaints<'_>,
 ) -> Vec<Glob> {
-    globs_of(&listed(raw, field, complaints), field, complaints)
-}
-
-fn listed<'r>(
-    raw: &'r Option<Spanned<OneOrMany>>,
-    field: &str,
-    complaints: &mut Complaints<'_>,
-) -> Words<'r> {
-    let Some(value) = raw else { return Vec::new() };
-    let words = value.get_ref().words(value.span());
-    if words.is_empty() {
-        let hint = format!("leave `{field}` out to match any");
-        complaints.error(value.span(), format!("an empty list for `{field}` matches nothing"), hint);
-    }
-    words
+    globs_of(&words_of(raw), field, complaints)
 }
 
 fn globs_of(words: &Words<'_>, field: &str, complaints: &mut Complaints<'_>) -> Vec<Glob> {

@@ -27,10 +27,6 @@ impl Compiler<'_, '_> {
     /// `options = { … }` of a rewrite rule.
     pub(super) fn options(&mut self, raw: &RawRule) -> Option<Edit> {
         let table = raw.options.as_ref()?;
-        if table.get_ref().is_empty() {
-            let hint = "name at least one: `options = { temperature = 0.2 }`";
-            self.complaints.error(table.span(), "`options` sets nothing", hint);
-        }
         let mut options = Vec::new();
         for (key, value) in table.get_ref() {
             if let Err(why) = super::matches::option_name(key) {

@@ -12,7 +12,7 @@ use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_diagnostic::{Complaints, OneOrMany};
 use toml::Spanned;
 
-use super::raw::{RawDetector, said};
+use super::raw::{RawDetector, said, text, words_of};
 use super::{matches, names, useless};
 use crate::bounded::{Pattern, SYNTAX, compiled};
 use crate::own::{OwnDetector, PACK, found_in};
@@ -106,7 +106,7 @@ impl OwnDetectors {
             any_case: said(&raw.case_sensitive) != Some(true),
             keys: matches::globs(&raw.keys, "keys", complaints),
             // The one check that there is.
-            luhn: raw.checks.as_ref().is_some_and(|checks| !checks.get_ref().words(0..0).is_empty()),
+            luhn: !words_of(&raw.checks).is_empty(),
         });
         if looks {
             examples(&own, raw, header, complaints);
@@ -126,8 +126,7 @@ impl OwnDetectors {
         complaints: &mut Complaints<'_>,
     ) -> (DetectorId, String) {
         let Some((id, name)) = id(raw, complaints) else {
-            let written = raw.id.as_ref().map(|id| id.get_ref().as_str());
-            let name = format!("{PACK}/{}", written.unwrap_or(UNNAMED));
+            let name = format!("{PACK}/{}", text(&raw.id).unwrap_or(UNNAMED));
             return (DetectorId::new(&format!("{PACK}/{UNNAMED}")).expect("it follows the rule"), name);
         };
         if self.all.contains_key(&name) {
@@ -190,11 +189,7 @@ fn words(
     least: usize,
     complaints: &mut Complaints<'_>,
 ) -> Vec<String> {
-    let Some(raw) = raw else { return Vec::new() };
-    let words = raw.get_ref().words(raw.span());
-    if words.is_empty() {
-        complaints.error(raw.span(), format!("an empty list for `{field}` finds nothing"), "leave it out");
-    }
+    let words = words_of(raw);
     for (word, span) in words.iter().filter(|(word, _)| word.trim().chars().count() < least) {
         let message = format!("`{word}` is too short for `{field}`");
         complaints.error(span.clone(), message, format!("write at least {least} characters"));
@@ -217,15 +212,12 @@ fn file_words(raw: &RawDetector, folder: &Path, complaints: &mut Complaints<'_>)
             "name a file in the folder: `words_file = \"names.txt\"`",
         );
     }
-    let text = match leafgate_folder::read(&folder.join(name), MAX_FILE) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => return refuse(format!("`{}` is not UTF-8", file.get_ref()), "save it as UTF-8"),
-        },
+    let text = match leafgate_folder::read_text(&folder.join(name), MAX_FILE) {
+        Ok(text) => text,
         Err(error) => {
             return refuse(
                 format!("`{}` cannot be read: {error}", file.get_ref()),
-                "one word a line, in a file of the policy folder",
+                "one word a line in UTF-8, in a file of the policy folder",
             );
         }
     };
@@ -261,8 +253,7 @@ fn examples(
         (&raw.examples, true, "the detector does not find its example"),
         (&raw.counter_examples, false, "the detector finds its counter-example"),
     ] {
-        let Some(list) = list else { continue };
-        for (text, span) in list.get_ref().words(list.span()) {
+        for (text, span) in words_of(list) {
             if found_in(own, &key, text) != must {
                 complaints.error(span, message, "mend the pattern, the words or the example");
             }

@@ -11,10 +11,10 @@ use leafgate_contract::{
 };
 use leafgate_detect::DetectorId;
 use leafgate_diagnostic::number::in_millis;
-use leafgate_diagnostic::{Complaints, OneOrMany, Severity, place_of};
+use leafgate_diagnostic::{Complaints, Severity, place_of};
 use toml::Spanned;
 
-use super::raw::{RawPlugin, RawPluginLimits, said};
+use super::raw::{RawFile, RawPlugin, RawPluginLimits, said, text, words_of};
 use crate::loaded::LoadedPlugin;
 
 /// The plugins of a policy, and the names of those that could not be loaded.
@@ -38,17 +38,12 @@ impl Plugins {
 
     /// Adds the keys of one file: a plugin of any file must be signed by one of all files' keys. A
     /// key that cannot be read signs nothing, so that nothing is loaded unsigned because of it.
-    pub(crate) fn require_signed(&mut self, keys: &Spanned<OneOrMany>, complaints: &mut Complaints<'_>) {
-        let mut signers = self.signers.take().map(|known| known.to_vec()).unwrap_or_default();
-        let words = keys.get_ref().words(keys.span());
-        if words.is_empty() {
-            complaints.error(
-                keys.span(),
-                "`require_signed` names no key",
-                "`leafgate plugin key FILE` makes one",
-            );
+    pub(crate) fn require_signed(&mut self, raw: &RawFile, complaints: &mut Complaints<'_>) {
+        if raw.require_signed.is_none() {
+            return;
         }
-        for (word, span) in words {
+        let mut signers = self.signers.take().map(|known| known.to_vec()).unwrap_or_default();
+        for (word, span) in words_of(&raw.require_signed) {
             match word.parse::<Signer>() {
                 Ok(signer) => signers.push(signer),
                 Err(error) => complaints.error(
@@ -177,9 +172,7 @@ fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -
 }
 
 fn limits(raw: &RawPluginLimits) -> PluginLimits {
-    let time = |raw: &Option<Spanned<String>>| {
-        raw.as_ref().and_then(|text| in_millis(text.get_ref())).map(Duration::from_millis)
-    };
+    let time = |raw| text(raw).and_then(in_millis).map(Duration::from_millis);
     PluginLimits {
         start_deadline: time(&raw.start_deadline),
         call_deadline: time(&raw.call_deadline),

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use leafgate_contract::PluginLimits;
 use leafgate_detect::Confidence;
-use leafgate_diagnostic::keys::Type::{self, Number, Time, Until, Word, Words};
+use leafgate_diagnostic::keys::Type::{self, Match, Number, Time, Until, Word};
 use leafgate_diagnostic::keys::{Table, names};
 use leafgate_diagnostic::number::NumberRange;
-pub(crate) use leafgate_diagnostic::said;
 use leafgate_diagnostic::{Complaints, Diagnostics, OneOrMany, WordMatch, parse, read as read_table, table};
-use leafgate_tree::{Format, LeafKind, Role, SectionKind};
+pub(crate) use leafgate_diagnostic::{said, text, words_of};
+use leafgate_tree::{Format, LeafKind, Role};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -22,7 +22,7 @@ use crate::rule::{
     ActionName, Mode, On, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Published, Restore, Sees,
     Subagents, Urgency, With, words,
 };
-use crate::selector::section_words;
+use crate::selector::SECTION_WORDS;
 use crate::shorten::{LEAST_CHARS, LEAST_LINES};
 
 words! {
@@ -41,6 +41,10 @@ pub(super) const UNTIL: &str =
 
 /// What every exception says.
 const SAID: &str = "an exception says why (`reason`), who answers for it (`by`) and for how long (`until`)";
+
+/// How an exception names a value, and the finding of one.
+pub(super) const VALUE: &str = "write the value as it stands in the text";
+pub(super) const FINDING: &str = "write the token that stands for the value: `EMAIL_k7f3q2xw9mz4ab6c`";
 
 /// What a shortened text has room for.
 const SHORTENED: &str = "the line that says how much is missing needs room too";
@@ -64,10 +68,9 @@ table! {
         requires: OneOrMany,
         restore: Vec<Spanned<RawFlow>>; "`restore = [{ from = \"Read(.env*)\", to = [\"Edit(.env*)\"] }]`; \
             `restore = \"off\"` belongs into a `[[rule]]`",
-        plugins: BTreeMap<Spanned<String>, Spanned<RawPlugin>> = Type::Tables(RawPlugin::NAME, RawPlugin::KEYS);
-            "write `[plugins.name]`",
+        plugins: BTreeMap<Spanned<String>, Spanned<RawPlugin>>; "write `[plugins.name]`",
         /// Keys of whom one must have signed each plugin.
-        require_signed as "plugins.require_signed": OneOrMany,
+        [some] require_signed as "plugins.require_signed": OneOrMany; "`leafgate plugin key FILE` makes one",
         rules as "rule": Vec<Spanned<RawRule>>; "write `[[rule]]` above each rule",
         exceptions as "exception": Vec<Spanned<RawException>>; "write `[[exception]]` above each exception",
         detectors as "detector": Vec<Spanned<RawDetector>>; "write `[[detector]]` above each detector",
@@ -102,11 +105,11 @@ table! {
         [must] matches as "match": RawMatch; "`match = {}` matches everything",
         when: String,
         [tag] action: ActionName,
-        on: On,
-        stream: String = Word(|| vec!["buffer"]),
-        look_behind: usize = Number(NumberRange::between(32, 16 << 10));
+        [usual "request"] on: On,
+        stream: String = Word(&["buffer"]) => ["response"],
+        look_behind: usize = Number(NumberRange::between(32, 16 << 10)) => ["response"];
             "so many bytes of a text stay behind while a stream comes",
-        on_odd: OnOdd,
+        on_odd: OnOdd => ["response", "tool-call"],
         mode: Mode,
         reason: String,
         severity: Urgency,
@@ -119,25 +122,27 @@ table! {
         restore: Restore => ["redact"]; "`restore = \"off\"`, or leave it out",
         on_unredactable: OnUnredactable => ["redact", "transform"],
         published: Published => ["redact"],
-        releasable: bool => ["redact"],
-        findings: OneOrMany => ["pause", "block", "route", "tag"],
+        releasable: bool => ["redact", "request"],
+        findings: OneOrMany => ["pause", "block", "route", "tag", "request"],
         at_least: usize => ["pause", "block", "route", "tag"];
             "how much must be found at the least: `at_least = 6`",
         to: String => ["pin", "route"],
         [must] tag: String => ["tag"]; "say what the request is to be known by: `tag = \"payments\"`",
         on_drift: OnDrift => ["pin"],
-        [must] kind as "as": String = Word(section_kinds) => ["classify"],
-        from: OneOrMany = Words(|| vec!["edit", "delete"]) => ["protect"],
+        [must] kind as "as": String = Word(KINDS_OF_WORDS) => ["classify"],
+        [some] from: OneOrMany = Type::OneOrMany(&Word(&["edit", "delete"])) => ["protect"];
+            "say from what, or leave `from` out: `from = [\"edit\", \"delete\"]`",
         set: String => ["rewrite"],
         replace: RawReplace => ["rewrite"]; REPLACE,
         prepend: String => ["rewrite"],
         append: String => ["rewrite"],
         max_lines: usize = Number(NumberRange::from(LEAST_LINES as u64)) => ["rewrite"]; SHORTENED,
         max_chars: usize = Number(NumberRange::from(LEAST_CHARS as u64)) => ["rewrite"]; SHORTENED,
-        options: BTreeMap<String, Spanned<toml::Value>> => ["rewrite"],
+        [some] options: BTreeMap<String, Spanned<toml::Value>> = Type::Table => ["rewrite"];
+            "name at least one: `options = { temperature = 0.2 }`",
         model: String => ["rewrite"],
-        keep: OneOrMany => ["filter-tools"],
-        drop: OneOrMany => ["filter-tools"],
+        [some] keep: OneOrMany => ["filter-tools"],
+        [some] drop: OneOrMany => ["filter-tools"],
         [said] text: String => ["insert"]; "what the message says: `text = \"…\"`",
         path: String => ["insert"],
         history: bool => ["delete"],
@@ -157,13 +162,13 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 table! {
     /// `match = { … }`.
     RawMatch, "`match`" {
-        kind: WordMatch = Type::WordMatch(Some(|| words_of(LeafKind::ALL, |kind| kind.name()))),
-        role: WordMatch = Type::WordMatch(Some(|| words_of(Role::ALL, |role| role.name()))),
-        section: WordMatch = Type::WordMatch(Some(section_words)),
+        kind: WordMatch = Match(&Word(LeafKind::NAMES)),
+        role: WordMatch = Match(&Word(Role::NAMES)),
+        section: WordMatch = Match(&Word(SECTION_WORDS)),
         tool: WordMatch,
         path: WordMatch,
         model: WordMatch,
-        format: WordMatch = Type::WordMatch(Some(|| words_of(Format::ALL, |format| format.name()))),
+        format: WordMatch = Match(&Word(Format::NAMES)),
         agent: WordMatch,
         session: WordMatch,
         upstream: WordMatch,
@@ -172,8 +177,8 @@ table! {
         stream: bool,
         subagent: bool,
         latest: bool,
-        header: RawNamed; "name the headers: `header = { x-team = \"red\" }`",
-        option: RawNamed; "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
+        [some] header: RawNamed; "name the headers: `header = { x-team = \"red\" }`",
+        [some] option: RawNamed; "name the options: `option = { temperature = \"*\", \"reasoning.effort\" = \"high\" }`",
     }
 }
 
@@ -193,11 +198,11 @@ table! {
 table! {
     /// `[[exception]]`.
     RawException, "an exception" {
-        rule: OneOrMany,
+        [some] rule: OneOrMany; "leave `rule` out to mean every redact rule",
         matches as "match": RawMatch,
-        value: OneOrMany,
+        [some] value: OneOrMany; VALUE,
         pattern: String,
-        finding: OneOrMany,
+        [some] finding: OneOrMany; FINDING,
         [said] reason: String; SAID,
         [said] by: String; SAID,
         [must] until: toml::Value = Until; UNTIL,
@@ -209,15 +214,15 @@ table! {
     RawDetector, "a detector" {
         [must] id: String; "rules name it: with `id = \"ticket\"` they say `detect = [\"own/ticket\"]`",
         label: String,
-        confidence: Confidence = Word(|| Confidence::NAMES.to_vec()),
+        confidence: Confidence = Word(Confidence::NAMES),
         regex: String,
-        keywords: OneOrMany,
-        words: OneOrMany,
+        [some] keywords: OneOrMany,
+        [some] words: OneOrMany,
         words_file: String,
-        names: OneOrMany,
+        [some] names: OneOrMany,
         case_sensitive: bool,
-        keys: OneOrMany,
-        checks: OneOrMany = Words(|| vec!["luhn"]),
+        [some] keys: OneOrMany,
+        checks: OneOrMany = Type::OneOrMany(&Word(&["luhn"])),
         examples: OneOrMany,
         counter_examples: OneOrMany,
     }
@@ -246,15 +251,9 @@ table! {
     }
 }
 
-/// Returns the words of an enumeration.
-fn words_of<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(|&value| name(value)).collect()
-}
-
 /// What a section can be said to be. What an API must find together is no matter of words.
-fn section_kinds() -> Vec<&'static str> {
-    SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name()).collect()
-}
+const KINDS_OF_WORDS: &[&str] =
+    &["system", "user", "assistant", "context", "history", "content-part", "other"];
 
 /// The one key of `plugins` that is no plugin.
 pub(super) const REQUIRE_SIGNED: &str = "require_signed";
@@ -294,4 +293,17 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
         }
         () => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use leafgate_tree::SectionKind;
+
+    use super::*;
+
+    #[test]
+    fn a_section_can_be_said_to_be_whatever_is_of_words() {
+        let of_words = SectionKind::ALL.iter().filter(|kind| kind.is_of_words()).map(|kind| kind.name());
+        assert!(of_words.eq(KINDS_OF_WORDS.iter().copied()));
+    }
 }

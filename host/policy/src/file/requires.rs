@@ -5,14 +5,13 @@
 use leafgate_diagnostic::Complaints;
 use semver::{Version, VersionReq};
 
-use super::raw::RawFile;
+use super::raw::{RawFile, words_of};
 
 const HINT: &str = "write it like `requires = [\"leafgate >= 0.3\"]`";
 
 /// Reports each requirement that this program does not meet.
 pub(crate) fn check(raw: &RawFile, complaints: &mut Complaints<'_>) {
-    let Some(requires) = &raw.requires else { return };
-    for (text, span) in requires.get_ref().words(requires.span()) {
+    for (text, span) in words_of(&raw.requires) {
         let (name, versions) = text.split_at(text.find([' ', '<', '>', '=', '~', '^']).unwrap_or(text.len()));
         let read = VersionReq::parse(versions.trim());
         match (name, read) {

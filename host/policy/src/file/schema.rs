@@ -1,7 +1,7 @@
 //! The JSON Schema of rule files, for editors: which keys a table has, of what type they are, which words
 //! they take. Keys come from the tables that are read, and what one means from the reference.
 
-use leafgate_diagnostic::keys::{KeyNeed, Table, TableKey, Type};
+use leafgate_diagnostic::keys::{Table, TableKey, Type};
 use leafgate_diagnostic::number::NumberRange;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,8 @@ pub fn rules_schema() -> Value {
     let mut schema = object(RawFile::KEYS, "Of a file");
     let properties = &mut schema["properties"];
     // It stands among the plugins.
-    properties["plugins"]["properties"] = json!({ REQUIRE_SIGNED: schema_of(&Type::Texts) });
+    properties["plugins"]["properties"] =
+        json!({ REQUIRE_SIGNED: schema_of(&Type::OneOrMany(&Type::Text), NOWHERE) });
     if let Some(properties) = properties.as_object_mut() {
         properties.retain(|name, _| !name.contains('.'));
     }
@@ -38,12 +39,7 @@ const PARTS: [(&str, &str); 6] = [
 fn object(keys: &[TableKey], section: &str) -> Value {
     let property = |key: &TableKey| {
         let part = PARTS.iter().find(|(name, _)| *name == key.name).map_or(NOWHERE, |(_, part)| part);
-        let mut schema = match &key.takes {
-            Type::Of(_, keys) => object(keys, part),
-            Type::ListOf(_, keys) => json!({ "type": "array", "items": object(keys, part) }),
-            Type::Tables(_, keys) => json!({ "type": "object", "additionalProperties": object(keys, part) }),
-            takes => schema_of(takes),
-        };
+        let mut schema = schema_of(&key.takes, part);
         if let (Some(meaning), Some(schema)) = (meaning(section, key.name), schema.as_object_mut()) {
             schema.insert("description".to_owned(), meaning.into());
         }
@@ -52,7 +48,7 @@ fn object(keys: &[TableKey], section: &str) -> Value {
     let properties: Map<String, Value> = keys.iter().map(property).collect();
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
     let needed: Vec<&str> =
-        keys.iter().filter(|key| key.need != KeyNeed::No && key.of.is_empty()).map(|key| key.name).collect();
+        keys.iter().filter(|key| key.need.must_be_there() && key.of.is_empty()).map(|key| key.name).collect();
     if !needed.is_empty() {
         schema["required"] = needed.into();
     }
@@ -74,26 +70,23 @@ fn wanted(one: &Value) -> Value {
     json!({ "anyOf": [one, { "type": "array", "items": one }, table] })
 }
 
-fn schema_of(takes: &Type) -> Value {
+/// What a key takes; `part` is that of the reference about the tables under it.
+fn schema_of(takes: &Type, part: &str) -> Value {
     match takes {
         Type::Text | Type::Time(_) => json!({ "type": "string" }),
-        Type::Texts => one_or_many(&json!({ "type": "string" })),
         Type::Number(NumberRange { least, most: u64::MAX }) => json!({ "type": "integer", "minimum": least }),
         Type::Number(range) => json!({ "type": "integer", "minimum": range.least, "maximum": range.most }),
         Type::Flag => json!({ "type": "boolean" }),
-        Type::Word(words) => json!({ "enum": words() }),
-        Type::Words(words) => one_or_many(&json!({ "enum": words() })),
-        Type::WordMatch(Some(words)) => wanted(&json!({ "enum": words() })),
-        Type::WordMatch(None) => wanted(&json!({ "type": "string" })),
-        Type::Named => {
-            json!({ "type": "object", "additionalProperties": wanted(&json!({ "type": "string" })) })
-        }
-        Type::Texted => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
-        Type::Table | Type::Of(..) | Type::Tables(..) => json!({ "type": "object" }),
+        Type::Word(words) => json!({ "enum": words }),
+        Type::Of(_, keys) => object(keys, part),
+        Type::OneOrMany(item) => one_or_many(&schema_of(item, part)),
+        Type::Match(item) => wanted(&schema_of(item, part)),
+        Type::ListOf(item) => json!({ "type": "array", "items": schema_of(item, part) }),
+        Type::Named(item) => json!({ "type": "object", "additionalProperties": schema_of(item, part) }),
+        Type::Table => json!({ "type": "object" }),
         Type::TextOrTable => json!({ "type": ["string", "object", "array"] }),
         Type::Until => json!({ "type": "string", "examples": ["2027-03-31", "never"] }),
         Type::FlagOr(word) => json!({ "enum": [true, false, word] }),
-        Type::ListOf(..) => json!({ "type": "array" }),
     }
 }
 

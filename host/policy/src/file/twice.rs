@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use leafgate_diagnostic::{Complaints, Diagnostics, OneOrMany};
+use leafgate_diagnostic::{Complaints, Diagnostics};
 use toml::Spanned;
 
-use super::raw::RawException;
+use super::raw::{RawException, words_of};
 use super::useless::MAX_COMPARED;
 use crate::exception::{Allowed, Exception};
 
@@ -85,11 +85,9 @@ impl Written<'_> {
     /// Returns what it allows, each with its place.
     fn items(&self) -> Vec<(Item<'_>, Range<usize>)> {
         let RawException { value, finding, pattern, matches, .. } = self.raw.get_ref();
-        let words = |words| {
-            Option::iter(words).flat_map(|words: &Spanned<OneOrMany>| words.get_ref().words(words.span()))
-        };
-        let mut items: Vec<_> = words(value).map(|(value, span)| (Item::Value(value), span)).collect();
-        items.extend(words(finding).map(|(token, span)| (Item::Finding(token), span)));
+        let mut items = Vec::new();
+        items.extend(words_of(value).into_iter().map(|(value, span)| (Item::Value(value), span)));
+        items.extend(words_of(finding).into_iter().map(|(token, span)| (Item::Finding(token), span)));
         items.extend(pattern.iter().map(|pattern| (Item::Pattern(pattern.get_ref()), pattern.span())));
         if items.is_empty() {
             let span = matches.as_ref().map_or(self.raw.span(), Spanned::span);

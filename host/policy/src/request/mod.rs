@@ -143,7 +143,7 @@ impl OfRequest {
             };
             Some(format!("the {kind} `{}` {has}", missed.name))
         };
-        let formats = words_of(self.formats, Format::ALL, |format| format.name()).join(" or ");
+        let formats = words_of(self.formats, Format::NAMES).join(" or ");
         let fits = self.formats.allows(Bits::of(format as usize));
         (!fits)
             .then(|| format!("its format is `{}`, and not {formats}", format.name()))

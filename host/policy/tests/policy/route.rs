@@ -107,7 +107,7 @@ fn what_names_no_upstream_is_refused_with_its_place() {
         ("", "`route` needs `to`"),
         ("to = 'Local'", "no upstream can be called `Local`"),
         ("to = 'https://example.org'", "no upstream can be called `https://example.org`"),
-        ("to = 'a'\nwith = 'mask'", "`with` means nothing to `route`"),
+        ("to = 'a'\nwith = 'mask'", "`with` means nothing with `action = \"route\"`"),
     ] {
         let rule = format!("[[rule]]\nid = 'r'\nmatch = {{}}\naction = 'route'\n{to}\n");
         let error = try_policy(&rule, &Fakes::default()).unwrap_err();

@@ -286,10 +286,10 @@ fn wrong_words_are_refused_with_what_there_is() {
         ("action = 'classify'", "`classify` needs `as`"),
         ("action = 'classify'\nas = 'tool-call'", "`tool-call` is no value of `as`"),
         ("action = 'protect'\nfrom = 'read'", "`read` is no value of `from`"),
-        ("action = 'protect'\nfrom = []", "protected from nothing"),
+        ("action = 'protect'\nfrom = []", "an empty `from` says nothing"),
         ("action = 'pin'\non_drift = 'pause'", "`on_drift` means nothing without `to = \"first-seen\"`"),
         ("action = 'pin'\nto = 'first-seen'\non_drift = 'warn'", "`warn` is no value of `on_drift`"),
-        ("action = 'pin'\nas = 'user'", "`as` means nothing to `pin`"),
+        ("action = 'pin'\nas = 'user'", "`as` means nothing with `action = \"pin\"`"),
     ] {
         let error = try_policy(&format!("[[rule]]\nid = 'r'\nmatch = {{}}\n{rest}\n"), &Fakes::default());
         let error = error.map(|_| ()).unwrap_err().to_string();

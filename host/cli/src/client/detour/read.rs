@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jsonc_parser::ast::Value as Json;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use leafgate_folder::{ReadError, read};
+use leafgate_folder::{ReadError, read_text};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -36,8 +36,8 @@ impl Setting {
 
 /// Returns all values of a file; none where there is no file.
 pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'static str> {
-    let bytes = match read(path, LARGEST) {
-        Ok(bytes) => bytes,
+    let text = match read_text(path, LARGEST) {
+        Ok(text) => text,
         Err(ReadError::Io(error))
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -46,8 +46,8 @@ pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'s
         Err(ReadError::Io(_)) => return Err("the file cannot be read"),
         Err(ReadError::NotRegular) => return Err("it is no regular file"),
         Err(ReadError::TooLarge { .. }) => return Err("the file is too large to be looked through"),
+        Err(ReadError::NotText) => return Err("the file is no text"),
     };
-    let text = String::from_utf8(bytes).map_err(|_| "the file is no text")?;
     let text = text.trim_start_matches('\u{feff}');
     match form {
         PlaceForm::Json => json(text),

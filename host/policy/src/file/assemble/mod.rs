@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use self::raw::RawAssemble;
 use super::matches;
-use super::raw::{RawMatch, said};
+use super::raw::{RawMatch, said, text, words_of};
 use crate::assembly::Assembly;
 use crate::request::OfRequest;
 
@@ -38,18 +38,17 @@ pub(crate) fn compile(
     let root = root(raw, folder, header, complaints);
     let defaults = Profile::default();
     let profile = Profile {
-        model: text(raw.model.as_ref(), "model", complaints),
+        model: text(&raw.model).map(str::to_owned),
         agent_mode: raw.agent_mode.as_ref().map_or(defaults.agent_mode, |mode| agent_mode(mode.get_ref())),
         prompt: raw.prompt.as_ref().and_then(|prompt| nested::prompt(prompt.get_ref(), complaints)),
-        fallback_prompt: text(raw.fallback_prompt.as_ref(), "fallback_prompt", complaints)
-            .unwrap_or(defaults.fallback_prompt),
+        fallback_prompt: text(&raw.fallback_prompt).map_or(defaults.fallback_prompt, str::to_owned),
         agent_prompt: path(raw.agent_prompt.as_ref(), complaints),
         tools_hint: path(raw.tools_hint.as_ref(), complaints),
-        context: context(raw.context.as_ref(), complaints),
+        context: context(raw, complaints),
         map: raw.map.as_ref().map(|map| nested::map(map.get_ref(), complaints)),
         plugins: nested::plugins(raw.plugins.as_ref(), complaints),
         options: options(raw.options.as_ref(), complaints),
-        drop: drop(raw.drop.as_ref(), complaints).unwrap_or(defaults.drop),
+        drop: drop(raw, complaints).unwrap_or(defaults.drop),
         tools: raw.tools.as_ref().map(|tools| nested::tools(tools.get_ref())).unwrap_or_default(),
         continuation: said(&raw.continuation).unwrap_or(defaults.continuation),
         max_context: said(&raw.max_context).unwrap_or(defaults.max_context),
@@ -112,15 +111,6 @@ fn agent_mode(mode: &toml::Value) -> AgentMode {
     }
 }
 
-/// A text that says something.
-fn text(raw: Option<&Spanned<String>>, field: &str, complaints: &mut Complaints<'_>) -> Option<String> {
-    let raw = raw?;
-    if raw.get_ref().trim().is_empty() {
-        complaints.error(raw.span(), format!("an empty `{field}`"), "write it, or leave it out");
-    }
-    Some(raw.get_ref().clone())
-}
-
 /// A path below the root.
 fn path(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Option<String> {
     let raw = raw?;
@@ -134,32 +124,30 @@ fn check(path: &str, span: Range<usize>, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn context(raw: Option<&Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Vec<String> {
-    let Some(raw) = raw else { return Vec::new() };
-    for (entry, span) in raw.get_ref().words(raw.span()) {
+fn context(raw: &RawAssemble, complaints: &mut Complaints<'_>) -> Vec<String> {
+    for (entry, span) in words_of(&raw.context) {
         match entry.strip_prefix(DOCUMENT) {
             Some("") => complaints.error(span, "a document without a name", "write `doc:` and its id"),
             Some(_) => {}
             None => check(entry, span, complaints),
         }
     }
-    words(raw)
+    words(&raw.context)
 }
 
-fn words(raw: &Spanned<OneOrMany>) -> Vec<String> {
-    raw.get_ref().words(raw.span()).into_iter().map(|(word, _)| word.to_owned()).collect()
+fn words(raw: &Option<Spanned<OneOrMany>>) -> Vec<String> {
+    words_of(raw).into_iter().map(|(word, _)| word.to_owned()).collect()
 }
 
 /// Members of messages that are left out.
-fn drop(raw: Option<&Spanned<OneOrMany>>, complaints: &mut Complaints<'_>) -> Option<Vec<String>> {
-    let raw = raw?;
-    for (word, span) in raw.get_ref().words(raw.span()) {
+fn drop(raw: &RawAssemble, complaints: &mut Complaints<'_>) -> Option<Vec<String>> {
+    for (word, span) in words_of(&raw.drop) {
         let profile = Profile { drop: vec![word.to_owned()], ..Profile::default() };
         if let Err(error) = profile.check() {
             complaints.error(span, error.to_string(), "take it out of `drop`");
         }
     }
-    Some(words(raw))
+    raw.drop.is_some().then(|| words(&raw.drop))
 }
 
 fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
@@ -195,7 +183,7 @@ fn warn_of_missing(assembly: &Assembly, raw: &RawAssemble, complaints: &mut Comp
         missing(path.get_ref(), path.span(), root.join(path.get_ref()).is_file(), "file", what);
     }
     let refused = "each request is refused until it is there";
-    for (entry, span) in raw.context.iter().flat_map(|context| context.get_ref().words(context.span())) {
+    for (entry, span) in words_of(&raw.context) {
         if entry.starts_with(DOCUMENT) {
             continue;
         }

@@ -6,7 +6,7 @@ use leafgate_glob::Glob;
 use toml::Spanned;
 
 use super::raw::{PromptName, RawDowngrade, RawMap, RawPrompt, RawRequestPlugin, RawTools};
-use super::{check, path, said, text, words};
+use super::{check, path, said, text, words, words_of};
 use crate::assembly::{Approval, Downgrade};
 
 pub(super) fn prompt(raw: &RawPrompt, complaints: &mut Complaints<'_>) -> Option<ProfilePrompt> {
@@ -15,7 +15,7 @@ pub(super) fn prompt(raw: &RawPrompt, complaints: &mut Complaints<'_>) -> Option
         PromptName::Concise => Some(ProfilePrompt::Concise),
         PromptName::Agent => Some(ProfilePrompt::Agent),
         PromptName::File => path(raw.path.as_ref(), complaints).map(ProfilePrompt::File),
-        PromptName::Literal => text(raw.text.as_ref(), "text", complaints).map(ProfilePrompt::Literal),
+        PromptName::Literal => text(&raw.text).map(str::to_owned).map(ProfilePrompt::Literal),
     }
 }
 
@@ -48,26 +48,28 @@ pub(super) fn plugins(
 }
 
 pub(super) fn tools(raw: &RawTools) -> ToolsOf {
-    ToolsOf { normalise: said(&raw.normalise).unwrap_or_default(), allow: raw.allow.as_ref().map(words) }
+    ToolsOf {
+        normalise: said(&raw.normalise).unwrap_or_default(),
+        allow: raw.allow.is_some().then(|| words(&raw.allow)),
+    }
 }
 
 /// What becomes of the tool calls of an answer; `None` where the profile does not say.
 pub(super) fn approval(raw: &RawTools) -> Option<Approval> {
     let raw = raw.approve.as_ref()?.get_ref();
-    let auto = raw.auto.as_ref().map(words).unwrap_or_default();
     Some(Approval {
-        auto: auto.iter().map(|name| Glob::new(name)).collect(),
+        auto: words_of(&raw.auto).iter().map(|(name, _)| Glob::new(name)).collect(),
         rest: said(&raw.rest).unwrap_or_default(),
     })
 }
 
 pub(super) fn downgrade(raw: &RawDowngrade) -> Downgrade {
-    let on = raw.on.as_ref().map(words).unwrap_or_default();
-    let names = |wanted: &str| on.iter().any(|word| word == wanted);
+    let on = words_of(&raw.on);
+    let names = |wanted: &str| on.iter().any(|(word, _)| *word == wanted);
     Downgrade {
         images: names("images"),
         tools: names("tools"),
-        models: raw.models.as_ref().map(words).unwrap_or_default(),
+        models: words(&raw.models),
         footnote: said(&raw.footnote).unwrap_or(true),
         otherwise: said(&raw.otherwise).unwrap_or_default(),
     }

@@ -1,7 +1,7 @@
 //! `[[assemble]]` tables, word for word.
 
 use leafgate_assemble::Continuation;
-use leafgate_diagnostic::keys::Type::{FlagOr, Number, Word, Words};
+use leafgate_diagnostic::keys::Type::{self, FlagOr, Number, Word};
 use leafgate_diagnostic::number::NumberRange;
 use leafgate_diagnostic::{OneOrMany, table};
 use toml::Spanned;
@@ -21,6 +21,9 @@ words! {
     }
 }
 
+/// How a text is written that says something.
+const TEXT: &str = "write it, or leave it out";
+
 /// Most bytes that a profile may ask for: a request of more is refused anyway.
 const MOST_BYTES: u64 = 32 << 20;
 
@@ -30,11 +33,11 @@ table! {
         [must] id: String; "base URLs and reports name it: `id = \"vault\"`",
         matches as "match": RawMatch,
         root: String,
-        model: String,
+        [some] model: String; TEXT,
         agent_mode: toml::Value = FlagOr("client");
             "write true, false, or \"client\" for what `leafgate.agentMode` of a request says",
         prompt: RawPrompt,
-        fallback_prompt: String,
+        [some] fallback_prompt: String; TEXT,
         agent_prompt: String,
         tools_hint: String,
         context: OneOrMany,
@@ -43,7 +46,7 @@ table! {
         options: toml::Table,
         drop: OneOrMany,
         tools: RawTools,
-        continuation: Continuation = Word(|| Continuation::NAMES.to_vec()),
+        continuation: Continuation = Word(Continuation::NAMES),
         downgrade: RawDowngrade,
         replay_stream: bool,
         max_context: usize = Number(NumberRange::between(1, MOST_BYTES)),
@@ -57,7 +60,7 @@ table! {
     RawPrompt, "a prompt" {
         [tag] kind as "type": PromptName,
         [must] path: String => ["file"]; "`path = \"…\"`",
-        [must] text: String => ["literal"]; "`text = \"…\"`",
+        [said] text: String => ["literal"]; "`text = \"…\"`",
     }
 }
 
@@ -99,7 +102,7 @@ table! {
 table! {
     /// `downgrade = { on = ["images", "tools"], models = ["gpt-4.1-mini"] }`.
     RawDowngrade, "`downgrade`" {
-        on: OneOrMany = Words(|| vec!["images", "tools"]),
+        on: OneOrMany = Type::OneOrMany(&Word(&["images", "tools"])),
         footnote: bool,
         models: OneOrMany,
         otherwise as "else": Otherwise,
