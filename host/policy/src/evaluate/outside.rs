@@ -12,7 +12,6 @@ use super::site::Site;
 use super::subject::Subject;
 use super::{Evaluation, Run};
 use crate::rule::Phase;
-use crate::verdict::Verdict;
 use crate::{Context, Policy};
 
 /// What stands for a path of which nobody can tell what it holds.
@@ -39,32 +38,20 @@ impl<'p> Search<'_, 'p> {
 }
 
 impl Policy {
-    /// Searches what a request without a body says: its path, query and headers. Only redact rules
-    /// act, and none of those that name a model or a format.
-    pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        let document = Arc::new(Document::raw(bytes::Bytes::new()));
-        search_outside(self, &document, context, vault)
+    /// Searches what a request says outside its body: its path, query and headers. Only redact rules
+    /// act, and without a body none of those that name a model or a format.
+    pub fn evaluate_outside(
+        &self,
+        document: Option<&Arc<Document>>,
+        context: &Context<'_>,
+        vault: &Vault,
+    ) -> Evaluation {
+        let document = document.map_or_else(|| Arc::new(Document::raw(bytes::Bytes::new())), Arc::clone);
+        let mut run = Run::new(self, &document, context, vault);
+        run.phase(Phase::Redact, Run::redact_outside);
+        run.finish()
     }
 
-    /// Returns true if and only if no rule that applies to this request holds it because of its
-    /// path, query or headers.
-    pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
-        matches!(search_outside(self, document, context, vault).verdict, Verdict::Forward)
-    }
-}
-
-fn search_outside(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-) -> Evaluation {
-    let mut run = Run::new(policy, document, context, vault);
-    run.phase(Phase::Redact, Run::redact_outside);
-    run.finish()
-}
-
-impl Policy {
     /// Returns the spelling of a path and its query for logs and people: whatever any detector of
     /// the policy finds in it, encoded or not, is shown as its label.
     pub fn masked_target(&self, target: &str, vault: &Vault) -> String {
