@@ -26,12 +26,12 @@ impl<'p> Search<'_, 'p> {
         };
         self.unless_quiet(rules, texts, |search| {
             for (number, outside) in run.outside.iter().enumerate() {
+                let site = |in_name| Site::Outside { in_name, number };
                 if let Some(name) = outside.part.name() {
-                    search.text(rules, Subject::new(Site::OutsideName(number), name));
+                    search.text(rules, Subject::new(site(true), name));
                 }
                 let key = outside.part.name().unwrap_or_default();
-                let text = Subject::new(Site::Outside(number), &*outside.text);
-                search.text(rules, Subject { key: key.into(), ..text });
+                search.text(rules, Subject { key: key.into(), ..Subject::new(site(false), &*outside.text) });
             }
         });
     }
