@@ -286,17 +286,6 @@ impl<'i> Projector<'i> {
     }
 }
 
-/// What a message of a role is.
-pub(crate) fn message_kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
-}
-
 /// A section of the request's options, with nothing filled in that options do not have.
 pub(crate) fn option_section(node: NodeId, parent: Option<SectionId>) -> Section {
     Section { kind: SectionKind::RequestOption, node, parent, editable: true, ..Section::default() }
