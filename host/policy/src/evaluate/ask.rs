@@ -205,13 +205,7 @@ impl Run<'_> {
         let findings = loaded.plugin.detect(asked, &self.spent[plugin])?;
         let mut by_leaf = vec![Vec::new(); asked.len()];
         for finding in findings.into_vec() {
-            by_leaf[finding.leaf].push(Finding {
-                range: finding.at,
-                label: loaded.label(finding.label),
-                detector: loaded.detectors[finding.label].clone(),
-                confidence: finding.confidence,
-                published: false,
-            });
+            by_leaf[finding.leaf].push(loaded.finding(finding.label, finding.at, finding.confidence));
         }
         Ok(by_leaf)
     }

@@ -263,15 +263,9 @@ impl<'p> Run<'p> {
         asked: &mut AskedPlugin,
     ) -> Result<(), Dropped> {
         let (node, text) = (leaf.node, leaf.text.as_deref().unwrap_or_default());
-        let hits = spans.iter().map(|(at, label)| Hit {
-            kept_by: None,
-            range: at.clone(),
-            label: loaded.label(*label),
-            detector: loaded.detectors[*label].clone(),
-            published: false,
-            confidence: Confidence::High,
-            rule: index,
-        });
+        let hits = spans
+            .iter()
+            .map(|(at, label)| Hit::new(loaded.finding(*label, at.clone(), Confidence::High), index));
         let hits = unite(exempt(hits.collect(), &self.vault.keys().find(text), text));
         if hits.is_empty() {
             return Ok(());

@@ -122,10 +122,9 @@ impl Run<'_> {
             return None;
         }
         let mut hits: Vec<_> = found.hits.into_iter().map(|(_, hit)| hit).collect();
-        for mut hidden in found.hidden {
+        for hidden in found.hidden {
             // Without a place of its own, what is hidden may be anywhere.
-            hidden.hit.range = hidden.under.at().unwrap_or(0..words.len());
-            hits.push(hidden.hit);
+            hits.push(hidden.hit.at(hidden.under.at().unwrap_or(0..words.len())));
         }
         Some(unite(hits))
     }
