@@ -227,7 +227,7 @@ pub struct TransformRequest<'a> {
 }
 
 /// One section (`transform.section`).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct TransformSection<'a> {
     /// What it is.
     pub kind: SectionKind,

@@ -154,7 +154,8 @@ impl JudgeCase {
         let context = subject.context(On::Request);
         // Who joins sends a head of its own, which nobody has searched yet.
         if self.turns.has_pending(&subject.session)
-            && self.policy.is_clean_outside(&document, &context, &subject.vault)
+            && self.policy.evaluate_outside(Some(&document), &context, &subject.vault).verdict
+                == Verdict::Forward
             && let Some(waiter) = self.turns.join(&subject.session, &subject.to, &document)
         {
             let tally = self.counted(RuleTally::default());

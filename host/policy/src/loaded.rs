@@ -1,10 +1,11 @@
 //! A plugin of a policy, whoever runs it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use leafgate_contract::Plugin;
-use leafgate_detect::{DetectorId, Label};
+use leafgate_detect::{Confidence, DetectorId, Finding};
 
 use crate::index::{PluginIndex, indexed};
 
@@ -22,9 +23,11 @@ pub struct LoadedPlugin {
 }
 
 impl LoadedPlugin {
-    /// The label that a finding names by its place.
-    pub(crate) fn label(&self, place: usize) -> Label {
-        self.plugin.description().labels[place].clone()
+    /// What it found, of which the label is named by its place.
+    pub(crate) fn finding(&self, label: usize, range: Range<usize>, confidence: Confidence) -> Finding {
+        let detector = self.detectors[label].clone();
+        let label = self.plugin.description().labels[label].clone();
+        Finding { range, label, detector, confidence, published: false }
     }
 }
 

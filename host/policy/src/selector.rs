@@ -268,8 +268,8 @@ impl Selection<'_> {
     pub(crate) fn selects_inserted(&self, document: &Document, inserted: &Inserted) -> bool {
         let selector = self.selector;
         // The client sends such a message back as material, where it begins like that.
-        let section =
-            Bits::of(section_of(inserted.role) as usize).union(Bits::of(SectionKind::Context as usize));
+        let own = SectionKind::of_message(inserted.role);
+        let section = Bits::of(own as usize).union(Bits::of(SectionKind::Context as usize));
         let behind = document.subtree(inserted.before);
         let in_place = |ranges: &Vec<Range<usize>>| {
             ranges.iter().any(|range| range.start < behind.end && behind.start < range.end)
@@ -378,16 +378,6 @@ fn kinds_around(document: &Document) -> Vec<Bits> {
 /// Whether each of some words stands among others, of which none at all allow everything.
 fn covers_any<T: PartialEq>(these: &[T], others: &[T]) -> bool {
     these.is_empty() || !others.is_empty() && others.iter().all(|other| these.contains(other))
-}
-
-/// Returns what a section with a message of this role is.
-pub(crate) fn section_of(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool | Role::Other => SectionKind::Other,
-    }
 }
 
 /// The keys of members that a [`Selection`] selects.

@@ -61,6 +61,17 @@ leafgate_words::words! {
 }
 
 impl SectionKind {
+    /// What a message of a role is.
+    pub const fn of_message(role: Role) -> Self {
+        match role {
+            Role::System => SectionKind::System,
+            Role::User => SectionKind::User,
+            Role::Assistant => SectionKind::Assistant,
+            Role::Tool => SectionKind::ToolResult,
+            Role::Other => SectionKind::Other,
+        }
+    }
+
     /// Whether it says whose words a section holds. The other kinds say what an API must find together.
     pub const fn is_of_words(self) -> bool {
         match self {

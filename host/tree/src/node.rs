@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::kinds::ValueType;
 
 /// Place of a value in the index of one document. Pre-order: a container comes right before its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The default is the outermost value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {

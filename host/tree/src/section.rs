@@ -55,7 +55,7 @@ pub struct CallBefore {
 }
 
 /// One section.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Section {
     /// What it is.
     pub kind: SectionKind,

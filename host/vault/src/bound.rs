@@ -14,7 +14,7 @@ use crate::memory::{ENTRY, MAX_BYTES};
 #[derive(Clone, Debug)]
 pub struct MemoryBound(Arc<CountedUses>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CountedUses {
     most: usize,
     bytes: AtomicUsize,
@@ -37,13 +37,7 @@ pub struct TokenCounts {
 impl MemoryBound {
     /// Bounds the sum to `most` bytes.
     pub fn new(most: usize) -> Self {
-        Self(Arc::new(CountedUses {
-            most,
-            bytes: AtomicUsize::new(0),
-            restored: AtomicU64::new(0),
-            kept: AtomicU64::new(0),
-            altered: AtomicU64::new(0),
-        }))
+        Self(Arc::new(CountedUses { most, ..CountedUses::default() }))
     }
 
     /// Bounds nothing: each vault has its own bounds.

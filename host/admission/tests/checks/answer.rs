@@ -51,14 +51,8 @@ fn findings(choices: &mut Choices<'_>) {
 }
 
 fn edits(choices: &mut Choices<'_>) {
-    let section = TransformSection {
-        kind: SectionKind::User,
-        role: Role::User,
-        label: "",
-        tool: None,
-        parent: None,
-        message: None,
-    };
+    let section =
+        TransformSection { kind: SectionKind::User, role: Role::User, ..TransformSection::default() };
     let leaf =
         |(text, value)| TransformLeaf { section: 0, kind: LeafKind::Text, value, pointer: "", key: "", text };
     let leaves: Vec<_> = TEXTS.into_iter().zip(TYPES).map(leaf).collect();

@@ -49,7 +49,7 @@ impl Exchange {
         let judge = move || {
             // Nobody knows who asks.
             let context = Context { subagent: None, ..subject.context(On::Request) };
-            let evaluation = subject.policy.evaluate_outside(&context, &subject.vault);
+            let evaluation = subject.policy.evaluate_outside(None, &context, &subject.vault);
             let judged = match &evaluation.verdict {
                 Verdict::Forward => refuse_unread(&subject.policy, None, &context, &wants),
                 Verdict::Block(hold) => Err(blocked(hold)),

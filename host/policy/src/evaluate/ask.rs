@@ -66,7 +66,7 @@ impl<'s> Search<'s, '_> {
     /// Returns true if and only if a rule shows a text at this site to its plugins. What stands
     /// outside the body is no leaf: only rules that look at everything ask a plugin about it.
     pub(super) fn asks_plugins(&self, rule: RuleIndex, site: Site) -> bool {
-        let is_outside = matches!(site, Site::Outside(_) | Site::OutsideName(_));
+        let is_outside = matches!(site, Site::Outside { .. });
         !is_outside || self.run.policy.rules[rule].selector.is_everything_in_a_request()
     }
 
@@ -205,13 +205,7 @@ impl Run<'_> {
         let findings = loaded.plugin.detect(asked, &self.spent[plugin])?;
         let mut by_leaf = vec![Vec::new(); asked.len()];
         for finding in findings.into_vec() {
-            by_leaf[finding.leaf].push(Finding {
-                range: finding.at,
-                label: loaded.label(finding.label),
-                detector: loaded.detectors[finding.label].clone(),
-                confidence: finding.confidence,
-                published: false,
-            });
+            by_leaf[finding.leaf].push(loaded.finding(finding.label, finding.at, finding.confidence));
         }
         Ok(by_leaf)
     }

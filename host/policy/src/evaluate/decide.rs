@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId};
+use leafgate_tree::{Document, Format, Inserted, Leaf, Limits, NodeId, SectionKind};
 
 use super::Run;
 use super::site::Site;
 use crate::condition::{ConditionError, FactArguments, FactPlace, LeafFacts};
 use crate::index::RuleIndex;
 use crate::rule::{Action, Decide, FindingCount, Phase};
-use crate::selector::section_of;
 use crate::verdict::{Cause, HoldPlace, Route, first_at};
 
 impl Run<'_> {
@@ -192,7 +191,7 @@ impl Run<'_> {
             kind: "text",
             value: "text",
             role: inserted.role.name(),
-            section: section_of(inserted.role).name(),
+            section: SectionKind::of_message(inserted.role).name(),
             tool: "",
             arguments: FactArguments::Unknown,
             key: "content",

@@ -50,9 +50,7 @@ impl<'p> Run<'p> {
                 inserted.is_some_and(|inserted| place.selects_inserted(self.document, inserted))
             }
             Site::File(number) => selects(self.files[number].node),
-            Site::Seam(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::Elsewhere => {
-                false
-            }
+            Site::Seam(_) | Site::Option(_) | Site::Outside { .. } | Site::Elsewhere => false,
         }
     }
 }

@@ -56,12 +56,12 @@ impl Run<'_> {
         for (site, hit, why) in visible.chain(beneath) {
             match site {
                 Site::Key(node) => in_keys.push((node, hit, why)),
-                Site::OutsideName(number) => _ = self.tainted_names.insert(number),
+                Site::Outside { in_name: true, number } => _ = self.tainted_names.insert(number),
                 Site::Leaf(_)
                 | Site::Seam(_)
                 | Site::Inserted(_)
                 | Site::Option(_)
-                | Site::Outside(_)
+                | Site::Outside { in_name: false, .. }
                 | Site::File(_)
                 | Site::Elsewhere => {}
             }
@@ -185,9 +185,9 @@ impl Run<'_> {
             Site::Inserted(number) => {
                 self.draft.inserted_at(number).map(|inserted| inserted.text().into_cow()).unwrap_or_default()
             }
-            Site::Outside(number) => self.outside.get(number).map_or("", |outside| &outside.text).into(),
-            Site::OutsideName(number) => {
-                self.outside.get(number).and_then(|outside| outside.part.name()).unwrap_or_default().into()
+            Site::Outside { in_name, number } => {
+                let Some(outside) = self.outside.get(number) else { return Cow::Borrowed("") };
+                if in_name { outside.part.name().unwrap_or_default() } else { &outside.text }.into()
             }
             Site::Option(number) => {
                 self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()

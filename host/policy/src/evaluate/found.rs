@@ -81,7 +81,7 @@ impl Found {
         let replaceable = subject.is_replaceable(run);
         let findings = self.without_excepted(run, site, || subject.text(), findings, rule);
         let findings = self.without_kept(run, site, &findings, rule, replaceable);
-        let mut hits: Vec<Hit> = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
+        let mut hits: Vec<Hit> = findings.iter().map(|finding| Hit::new(finding.clone(), rule)).collect();
         if !site.is_replaced() {
             let text = subject.text();
             hits = exempt(hits, &run.vault.keys().find(text), text);
@@ -109,14 +109,14 @@ impl Found {
         let text = beneath.text();
         let findings = self.without_excepted(run, site, || text, findings, rule);
         let findings = self.without_kept(run, site, &findings, rule, replaceable && beneath.is_exact());
-        let hits = findings.iter().map(|finding| Hit::new(finding, rule)).collect();
+        let hits = findings.iter().map(|finding| Hit::new(finding.clone(), rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
             match beneath.lies(hit.range.clone()) {
                 Lies::At(range) => {
                     let known = &self.hits[plain.clone()];
                     let next = known.partition_point(|(_, known)| known.range.end < range.end);
                     if known.get(next).is_none_or(|(_, known)| range.start < known.range.start) {
-                        self.hits.push((site, Hit { range, ..hit }));
+                        self.hits.push((site, hit.at(range)));
                     }
                 }
                 Lies::Under(under) => {

@@ -3,20 +3,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use leafgate_detect::{Confidence, DetectorId, Finding, Label};
+use leafgate_detect::Finding;
 
 use crate::index::RuleIndex;
 use crate::work;
 
 /// A finding, and the rule on whose behalf it was looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Deref)]
 pub(crate) struct Hit {
-    pub(crate) range: Range<usize>,
-    pub(crate) label: Label,
-    pub(crate) detector: DetectorId,
-    pub(crate) confidence: Confidence,
-    /// It is a published example.
-    pub(crate) published: bool,
+    #[deref]
+    pub(crate) finding: Finding,
     /// The rule.
     pub(crate) rule: RuleIndex,
     /// A rule that does not let anybody release it, among all those that found something of it. Known
@@ -25,16 +21,14 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    pub(crate) fn new(finding: &Finding, rule: RuleIndex) -> Self {
-        Hit {
-            range: finding.range.clone(),
-            label: finding.label.clone(),
-            detector: finding.detector.clone(),
-            confidence: finding.confidence,
-            published: finding.published,
-            rule,
-            kept_by: None,
-        }
+    pub(crate) fn new(finding: Finding, rule: RuleIndex) -> Self {
+        Hit { finding, rule, kept_by: None }
+    }
+
+    /// The same at another stretch.
+    pub(crate) fn at(mut self, range: Range<usize>) -> Self {
+        self.finding.range = range;
+        self
     }
 }
 
@@ -65,7 +59,7 @@ fn push_piece(left: &mut Vec<Hit>, hit: &Hit, piece: Range<usize>, text: &str) {
     let whole = piece == hit.range;
     work::step();
     if piece.start < piece.end && (whole || text[piece.clone()].chars().any(char::is_alphanumeric)) {
-        left.push(Hit { range: piece, ..hit.clone() });
+        left.push(hit.clone().at(piece));
     }
 }
 
@@ -84,7 +78,7 @@ pub(crate) fn unite(mut hits: Vec<Hit>) -> Vec<Hit> {
                 if (hit.confidence, last.rule) > (last.confidence, hit.rule) {
                     *last = hit;
                 }
-                (last.range, last.kept_by) = (range, kept_by);
+                (last.finding.range, last.kept_by) = (range, kept_by);
             }
             _ => united.push(hit),
         }
@@ -135,6 +129,8 @@ pub(crate) fn sorted_apart(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_detect::{Confidence, DetectorId, Label};
+
     use super::*;
 
     #[test]
@@ -148,18 +144,19 @@ mod tests {
     }
 
     fn hit(range: Range<usize>, label: &str, confidence: Confidence, rule: usize) -> Hit {
-        let rule = RuleIndex::new(rule);
         let detector = DetectorId::new("pack/name").unwrap();
         let label = Label::new(label).unwrap();
-        Hit { range, label, detector, confidence, published: false, rule, kept_by: None }
+        Hit::new(Finding { range, label, detector, confidence, published: false }, RuleIndex::new(rule))
     }
 
     #[test]
     fn a_token_exempts_exactly_its_own_bytes() {
         let text = "key=abcTOKENdef";
         let hits = vec![hit(4..15, "SECRET", Confidence::High, 0)];
-        let left: Vec<_> =
-            exempt(hits, std::slice::from_ref(&(7..12)), text).into_iter().map(|hit| hit.range).collect();
+        let left: Vec<_> = exempt(hits, std::slice::from_ref(&(7..12)), text)
+            .into_iter()
+            .map(|hit| hit.finding.range)
+            .collect();
         assert_eq!(left, [4..7, 12..15]);
     }
 

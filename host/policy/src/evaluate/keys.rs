@@ -19,100 +19,67 @@ impl<'p> Search<'_, 'p> {
     /// a key only where its rule looks at a member of that name.
     pub(super) fn keys(&mut self, rules: &Rules<'p>, known: &Known<'p>) {
         let run = self.run;
-        let selected = rules.iter().filter(|(_, redact)| !redact.plugins.is_empty()).map(|&(index, _)| {
-            run.active[index.get()].as_ref().map(|active| active.selection.keys(run.document))
+        let with_plugins = rules.iter().filter(|(_, redact)| !redact.plugins.is_empty());
+        let selected = with_plugins.filter_map(|&(index, _)| {
+            let active = run.active[index.get()].as_ref()?;
+            Some((index, active.selection.keys(run.document)))
         });
-        let selected: Vec<Option<SelectedKeys>> = selected.collect();
+        let selected: HashMap<RuleIndex, SelectedKeys> = selected.collect();
         let mut distinct = Distinct::default();
-        let mut asking = Asking::new(selected.len());
         for key in known.keys().filter_map(|member| run.document.key(member)) {
             let number = distinct.number(key.node, key.text.into_cow());
-            asking.add(number, |rule| {
-                selected[rule].as_ref().is_some_and(|keys| keys.contain(run.document, key.node))
-            });
+            // Of all but the first, rules with plugins alone ask.
+            if !selected.is_empty() {
+                distinct.keys[number].members.push(key.node);
+            }
         }
-        let texts = || distinct.keys.iter().map(|(_, text)| &**text);
+        let texts = || distinct.keys.iter().map(|key| &*key.text);
         self.unless_quiet(rules, texts, |search| {
-            for (number, (node, text)) in distinct.keys.iter().enumerate() {
-                let mut with_plugins = 0..;
-                let asks = |(_, redact): &&(RuleIndex, &Redact)| {
-                    redact.plugins.is_empty()
-                        || with_plugins.next().is_some_and(|rule| asking.asks(number, rule))
+            for DistinctKey { text, first, members } in &distinct.keys {
+                let asks = |(rule, redact): &&(RuleIndex, &Redact)| {
+                    let contains = |keys: &SelectedKeys| {
+                        members.iter().any(|&member| keys.contain(run.document, member))
+                    };
+                    redact.plugins.is_empty() || selected.get(rule).is_some_and(contains)
                 };
                 let asking: Rules<'p> = rules.iter().filter(asks).copied().collect();
-                search.text(&asking, Subject::new(Site::Key(*node), text.clone()));
+                search.text(&asking, Subject::new(Site::Key(*first), text.clone()));
             }
         });
     }
 }
 
-/// The keys of a request, each once, with a member that has it, in the order in which they come first.
+/// The keys of a request, each once, in the order in which they come first.
 #[derive(Default)]
 struct Distinct<'d> {
-    keys: Vec<(NodeId, Cow<'d, str>)>,
+    keys: Vec<DistinctKey<'d>>,
     numbers: HashMap<Cow<'d, str>, usize>,
     recent: Recent,
+}
+
+/// A key, and the first member that has it.
+struct DistinctKey<'d> {
+    text: Cow<'d, str>,
+    first: NodeId,
+    /// All members that have it, where anybody asks.
+    members: Vec<NodeId>,
 }
 
 impl<'d> Distinct<'d> {
     /// Returns the number of a key.
     fn number(&mut self, member: NodeId, key: Cow<'d, str>) -> usize {
         let place = Recent::place(&key);
-        if let Some(number) = self.recent.0[place].filter(|&number| self.keys[number].1 == key) {
+        if let Some(number) = self.recent.0[place].filter(|&number| self.keys[number].text == key) {
             return number;
         }
         let number = *self.numbers.entry(key).or_insert_with_key(|key| {
-            self.keys.push((member, key.clone()));
+            self.keys.push(DistinctKey { text: key.clone(), first: member, members: Vec::new() });
             self.keys.len() - 1
         });
         self.recent.0[place] = Some(number);
         number
     }
 }
-
-/// Which of some rules ask about which key: a bit each, because there may be very many of both.
-struct Asking {
-    rules: usize,
-    /// For each key, as many words as the rules take.
-    bits: Vec<u64>,
-    /// For each key, how many rules do not ask about it yet.
-    missing: Vec<usize>,
-}
-
-impl Asking {
-    fn new(rules: usize) -> Self {
-        Asking { rules, bits: Vec::new(), missing: Vec::new() }
-    }
-
-    /// Adds the rules that ask about a key because of one member that has it.
-    fn add(&mut self, key: usize, asks: impl Fn(usize) -> bool) {
-        if key >= self.missing.len() {
-            self.missing.resize(key + 1, self.rules);
-            self.bits.resize(self.missing.len() * self.words(), 0);
-        }
-        if self.missing[key] == 0 {
-            return;
-        }
-        for rule in 0..self.rules {
-            if !self.asks(key, rule) && asks(rule) {
-                let word = key * self.words() + rule / WORD;
-                self.bits[word] |= 1 << (rule % WORD);
-                self.missing[key] -= 1;
-            }
-        }
-    }
-
-    fn asks(&self, key: usize, rule: usize) -> bool {
-        self.bits[key * self.words() + rule / WORD] >> (rule % WORD) & 1 != 0
-    }
-
-    fn words(&self) -> usize {
-        self.rules.div_ceil(WORD)
-    }
-}
-
-/// Bits of a word.
-const WORD: usize = u64::BITS as usize;
 
 /// The numbers of keys that were met a moment ago: a request spells the same few thousands of times,
 /// and hashing each costs more than scanning it.
@@ -163,27 +130,19 @@ mod tests {
             }
         }
 
-        /// However many rules there are: more than a word has bits.
         #[test]
-        fn a_rule_asks_about_a_key_if_it_does_for_one_member_with_it(
-            members in prop::collection::vec((0_usize..5, prop::collection::vec(any::<bool>(), 150)), 0..20),
-        ) {
+        fn a_key_is_known_by_one_number_wherever_it_stands(keys in prop::collection::vec("[a-c]{0,3}", 0..200)) {
             let mut distinct = Distinct::default();
-            let mut asking = Asking::new(150);
-            for (at, (key, asks)) in members.iter().enumerate() {
-                let number = distinct.number(NodeId::from_index(at), Cow::Owned(format!("key-{key}")));
-                asking.add(number, |rule| asks[rule]);
+            for (at, key) in keys.iter().enumerate() {
+                let number = distinct.number(NodeId::from_index(at), Cow::Borrowed(key));
+                prop_assert_eq!(&distinct.keys[number].text, key);
             }
-            for (number, (node, text)) in distinct.keys.iter().enumerate() {
-                let with_it = members.iter().filter(|(key, _)| *text == format!("key-{key}"));
-                let first = members.iter().position(|(key, _)| *text == format!("key-{key}"));
-                prop_assert_eq!(Some(node.index()), first);
-                let with_it: Vec<_> = with_it.collect();
-                for rule in 0..150 {
-                    let expected = with_it.iter().any(|(_, asks)| asks[rule]);
-                    prop_assert_eq!(asking.asks(number, rule), expected, "rule {}", rule);
-                }
-            }
+            let is_first = |(at, key): &(usize, &String)| !keys[..*at].contains(key);
+            let once: Vec<(usize, &str)> =
+                keys.iter().enumerate().filter(is_first).map(|(at, key)| (at, key.as_str())).collect();
+            let known: Vec<(usize, &str)> =
+                distinct.keys.iter().map(|key| (key.first.index(), &*key.text)).collect();
+            prop_assert_eq!(known, once);
         }
     }
 }

@@ -152,8 +152,7 @@ impl<'p> Known<'p> {
                 }
                 Site::Inserted(_)
                 | Site::Option(_)
-                | Site::Outside(_)
-                | Site::OutsideName(_)
+                | Site::Outside { .. }
                 | Site::File(_)
                 | Site::Elsewhere => {}
             }

@@ -68,7 +68,7 @@ use leafgate_vault::Vault;
 
 use crate::condition::{Condition, ConditionError, FactPlace, ForRequest, LeafFacts, RequestFacts};
 use crate::index::RuleIndex;
-use crate::report::{Note, PhaseTime, PluginTime, Report, RuleReport};
+use crate::report::{PhaseTime, PluginTime, Report, RuleReport};
 use crate::request::facts::request_facts;
 use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::{Places, Selection};
@@ -409,19 +409,6 @@ impl<'p> Run<'p> {
     fn leave_undone(&mut self, index: RuleIndex, node: Option<NodeId>, why: &'static str) {
         *self.report.rules[index].skipped.entry(why).or_default() += 1;
         self.trace_stood(index, node, why, None);
-    }
-
-    fn note(
-        &mut self,
-        index: RuleIndex,
-        plugin: &Arc<str>,
-        about: &'static str,
-        node: Option<NodeId>,
-        text: String,
-    ) {
-        let rule = Arc::clone(&self.policy.rules[index].id);
-        let pointer = node.map(|node| self.draft.pointer(node));
-        self.report.notes.push(Note { rule, plugin: Arc::clone(plugin), about, pointer, text });
     }
 }
 

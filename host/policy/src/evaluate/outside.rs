@@ -12,7 +12,6 @@ use super::site::Site;
 use super::subject::Subject;
 use super::{Evaluation, Run};
 use crate::rule::Phase;
-use crate::verdict::Verdict;
 use crate::{Context, Policy};
 
 /// What stands for a path of which nobody can tell what it holds.
@@ -27,44 +26,32 @@ impl<'p> Search<'_, 'p> {
         };
         self.unless_quiet(rules, texts, |search| {
             for (number, outside) in run.outside.iter().enumerate() {
+                let site = |in_name| Site::Outside { in_name, number };
                 if let Some(name) = outside.part.name() {
-                    search.text(rules, Subject::new(Site::OutsideName(number), name));
+                    search.text(rules, Subject::new(site(true), name));
                 }
                 let key = outside.part.name().unwrap_or_default();
-                let text = Subject::new(Site::Outside(number), &*outside.text);
-                search.text(rules, Subject { key: key.into(), ..text });
+                search.text(rules, Subject { key: key.into(), ..Subject::new(site(false), &*outside.text) });
             }
         });
     }
 }
 
 impl Policy {
-    /// Searches what a request without a body says: its path, query and headers. Only redact rules
-    /// act, and none of those that name a model or a format.
-    pub fn evaluate_outside(&self, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        let document = Arc::new(Document::raw(bytes::Bytes::new()));
-        search_outside(self, &document, context, vault)
+    /// Searches what a request says outside its body: its path, query and headers. Only redact rules
+    /// act, and without a body none of those that name a model or a format.
+    pub fn evaluate_outside(
+        &self,
+        document: Option<&Arc<Document>>,
+        context: &Context<'_>,
+        vault: &Vault,
+    ) -> Evaluation {
+        let document = document.map_or_else(|| Arc::new(Document::raw(bytes::Bytes::new())), Arc::clone);
+        let mut run = Run::new(self, &document, context, vault);
+        run.phase(Phase::Redact, Run::redact_outside);
+        run.finish()
     }
 
-    /// Returns true if and only if no rule that applies to this request holds it because of its
-    /// path, query or headers.
-    pub fn is_clean_outside(&self, document: &Arc<Document>, context: &Context<'_>, vault: &Vault) -> bool {
-        matches!(search_outside(self, document, context, vault).verdict, Verdict::Forward)
-    }
-}
-
-fn search_outside(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-) -> Evaluation {
-    let mut run = Run::new(policy, document, context, vault);
-    run.phase(Phase::Redact, Run::redact_outside);
-    run.finish()
-}
-
-impl Policy {
     /// Returns the spelling of a path and its query for logs and people: whatever any detector of
     /// the policy finds in it, encoded or not, is shown as its label.
     pub fn masked_target(&self, target: &str, vault: &Vault) -> String {

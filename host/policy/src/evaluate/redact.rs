@@ -134,7 +134,7 @@ impl<'p> Run<'p> {
                 Site::Leaf(node) => leaves.entry(node).or_default().push(hit),
                 Site::Inserted(number) => inserted.entry(number).or_default().push(hit),
                 Site::Seam(number) => borders.push((number, hit)),
-                Site::Key(_) | Site::Option(_) | Site::Outside(_) | Site::OutsideName(_) | Site::File(_) => {
+                Site::Key(_) | Site::Option(_) | Site::Outside { .. } | Site::File(_) => {
                     fixed.push((site, hit))
                 }
                 Site::Elsewhere => {}

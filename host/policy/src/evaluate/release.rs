@@ -79,8 +79,7 @@ impl Run<'_> {
                 Site::Key(_)
                 | Site::Inserted(_)
                 | Site::Option(_)
-                | Site::Outside(_)
-                | Site::OutsideName(_)
+                | Site::Outside { .. }
                 | Site::File(_)
                 | Site::Elsewhere => {}
             }

@@ -63,7 +63,7 @@ impl Run<'_> {
             hit.kept_by = Some(hit.rule).filter(|&rule| !self.lets_release(rule));
             // What a rule that is enforced found, no other one names: of equals the earlier does.
             if hit.rule.get() < self.policy.enforced {
-                hit.confidence = Confidence::High;
+                hit.finding.confidence = Confidence::High;
             }
         }
         unite(hits)

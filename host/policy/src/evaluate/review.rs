@@ -108,7 +108,7 @@ impl Run<'_> {
                 !self.draft.is_deleted(node)
                     && !around.is_some_and(|around| is_replaced(self.document, around, written))
             }
-            Site::Outside(_) | Site::OutsideName(_) => true,
+            Site::Outside { .. } => true,
             // These were searched again.
             Site::Inserted(_) | Site::Option(_) | Site::Seam(_) | Site::Elsewhere => false,
             Site::File(_) => unreachable!("what stands in a file is held at its leaf"),

@@ -186,12 +186,12 @@ impl Run<'_> {
         guarded: &Guarded,
     ) {
         let mut by_run: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
-        for (window, mut hit) in found {
+        for (window, hit) in found {
             let Some(window) = seams.windows.get(window) else { continue };
-            hit.range = hit.range.start + window.start..hit.range.end + window.start;
+            let at = hit.range.start + window.start..hit.range.end + window.start;
             // What lies in one text was found there already.
-            if pieces(&seams.runs[window.run].borders, &hit.range).nth(1).is_some() {
-                by_run.entry(window.run).or_default().push(hit);
+            if pieces(&seams.runs[window.run].borders, &at).nth(1).is_some() {
+                by_run.entry(window.run).or_default().push(hit.at(at));
             }
         }
         for (run, hits) in by_run {
@@ -210,7 +210,10 @@ impl Run<'_> {
             let here = |range: Range<usize>| range.start + at[0]..range.end + at[0];
             ours.extend(self.ours_in(node, &text[at[0]..at[1]]).into_iter().map(here));
             released.extend(self.released_in(node).into_iter().map(here));
-            hits.extend(own.into_iter().map(|hit| Hit { range: here(hit.range.clone()), ..hit }));
+            hits.extend(own.into_iter().map(|hit| {
+                let at = here(hit.range.clone());
+                hit.at(at)
+            }));
         }
         let hits = self.exempt_all(hits, sorted_apart(ours), released, &text);
         for hit in &hits {

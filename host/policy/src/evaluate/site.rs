@@ -24,10 +24,8 @@ pub(crate) enum Site {
     Inserted(usize),
     /// A member that was put into the body, by its number among those that stand.
     Option(usize),
-    /// A part of the request outside its body, by its number in the context.
-    Outside(usize),
-    /// The name of such a part.
-    OutsideName(usize),
+    /// A part of the request outside its body, or its name, by its number in the context.
+    Outside { in_name: bool, number: usize },
     /// A text of a packed file in the body, by its number in the context.
     File(usize),
     /// A text that is not part of the request.
@@ -112,8 +110,7 @@ impl Run<'_> {
             Site::Option(number) => {
                 self.draft.options().nth(number).map(PutOption::pointer).unwrap_or_default()
             }
-            Site::Outside(number) => self.outside_place(number, false),
-            Site::OutsideName(number) => self.outside_place(number, true),
+            Site::Outside { in_name, number } => self.outside_place(number, in_name),
             Site::Seam(_) | Site::File(_) | Site::Elsewhere => String::new(),
         }
     }
@@ -133,7 +130,7 @@ impl Run<'_> {
 /// Returns what is wrong at a place, for the operator: the label and the reason.
 pub(super) fn complaint(site: Site, label: &str, why: &Why) -> String {
     match (site, why) {
-        (Site::Outside(_) | Site::OutsideName(_), Why::Outside) => label.to_owned(),
+        (Site::Outside { .. }, Why::Outside) => label.to_owned(),
         (Site::Key(_), Why::Encoded(how)) => format!("{label} {how} of a key"),
         (Site::Option(_), Why::Option) => format!("{label} {}", Why::Option),
         (Site::Option(_), why) => format!("{label} {why} of an option that is put in"),

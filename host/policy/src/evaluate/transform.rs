@@ -12,9 +12,7 @@ use leafgate_contract::{
     TransformSection,
 };
 use leafgate_detect::{Confidence, Label};
-use leafgate_tree::{
-    Access, Author, Document, EditError, Leaf, NodeId, NodeType, Redaction, Role, SectionId, SectionKind,
-};
+use leafgate_tree::{Access, Author, Document, EditError, Leaf, NodeId, NodeType, Redaction, SectionId};
 
 use super::Run;
 use super::edit::{Change, deletable_around};
@@ -163,7 +161,7 @@ impl<'p> Run<'p> {
         // A leaf outside every section is shown in one behind them all.
         let behind = sections.len();
         if leaves.iter().any(|leaf| leaf.section().is_none()) {
-            sections.push(outside());
+            sections.push(TransformSection { label: "Request", ..TransformSection::default() });
         }
         let words: Vec<_> = leaves.iter().map(|leaf| self.words_of(leaf, transform.sees)).collect();
         let leaves = leaves.iter().zip(&words).map(|(leaf, (text, pointer, key))| TransformLeaf {
@@ -265,15 +263,9 @@ impl<'p> Run<'p> {
         asked: &mut AskedPlugin,
     ) -> Result<(), Dropped> {
         let (node, text) = (leaf.node, leaf.text.as_deref().unwrap_or_default());
-        let hits = spans.iter().map(|(at, label)| Hit {
-            kept_by: None,
-            range: at.clone(),
-            label: loaded.label(*label),
-            detector: loaded.detectors[*label].clone(),
-            published: false,
-            confidence: Confidence::High,
-            rule: index,
-        });
+        let hits = spans
+            .iter()
+            .map(|(at, label)| Hit::new(loaded.finding(*label, at.clone(), Confidence::High), index));
         let hits = unite(exempt(hits.collect(), &self.vault.keys().find(text), text));
         if hits.is_empty() {
             return Ok(());
@@ -380,16 +372,4 @@ fn message_around(document: &Document, node: NodeId) -> Option<SectionId> {
 /// An edit that the draft refuses for what it is, not for where it is.
 fn misfit(_: EditError) -> Dropped {
     InvalidAnswer::Misfit.into()
-}
-
-/// Where leaves are shown that belong to no section.
-fn outside() -> TransformSection<'static> {
-    TransformSection {
-        kind: SectionKind::Other,
-        role: Role::Other,
-        label: "Request",
-        tool: None,
-        parent: None,
-        message: None,
-    }
 }

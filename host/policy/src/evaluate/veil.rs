@@ -52,7 +52,7 @@ impl Policy {
 /// What any redact rule finds in a text, encoded or not; all of it where that cannot be told.
 fn stretches(run: &Run<'_>, text: &str) -> Stretches {
     match run.found_in(text) {
-        Some(hits) => hits.into_iter().map(|hit| (hit.range, hit.label.as_str().into())).collect(),
+        Some(hits) => hits.into_iter().map(|hit| (hit.range.clone(), hit.label.as_str().into())).collect(),
         None => vec![(0..text.len(), UNKNOWN.into())],
     }
 }

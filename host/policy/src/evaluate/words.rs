@@ -14,6 +14,7 @@ use super::site::Site;
 use super::subject::Subject;
 use crate::index::RuleIndex;
 use crate::reason::{Fact, Reason, plain_name};
+use crate::report::Note;
 use crate::rule::Rule;
 
 /// Longest remark kept, in bytes. A reviewer reads a sentence or two.
@@ -69,7 +70,9 @@ impl Run<'_> {
         let mut text = self.masked(words).unwrap_or_else(|| WITHHELD.to_owned());
         // Cut after masking: the beginning of a secret is no finding.
         text.truncate(text.floor_char_boundary(MAX_WORDS));
-        self.note(index, plugin, about, node, text);
+        let rule = Arc::clone(&self.policy.rules[index].id);
+        let pointer = node.map(|node| self.draft.pointer(node));
+        self.report.notes.push(Note { rule, plugin: Arc::clone(plugin), about, pointer, text });
     }
 
     /// Returns a rule's own words about this request, and about a leaf where there is one.
@@ -119,10 +122,9 @@ impl Run<'_> {
             return None;
         }
         let mut hits: Vec<_> = found.hits.into_iter().map(|(_, hit)| hit).collect();
-        for mut hidden in found.hidden {
+        for hidden in found.hidden {
             // Without a place of its own, what is hidden may be anywhere.
-            hidden.hit.range = hidden.under.at().unwrap_or(0..words.len());
-            hits.push(hidden.hit);
+            hits.push(hidden.hit.at(hidden.under.at().unwrap_or(0..words.len())));
         }
         Some(unite(hits))
     }

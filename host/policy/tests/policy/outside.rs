@@ -103,7 +103,9 @@ fn what_stands_there_is_clean_only_for_the_rules_of_this_format_and_model() {
     };
     let outside = [Outside { part: Part::Header { name: "baggage".into() }, text: secret() }];
     let context = Context { session: "s1", outside: &outside, ..Context::default() };
-    let clean = |matching| rule(matching).is_clean_outside(&document(&chat("hello")), &context, &vault());
+    let hello = document(&chat("hello"));
+    let judged = |matching| rule(matching).evaluate_outside(Some(&hello), &context, &vault());
+    let clean = |matching| judged(matching).verdict == Verdict::Forward;
     assert!(!clean("format = 'openai-chat'") && !clean(""));
     assert!(clean("format = 'anthropic-messages'") && clean("model = 'another'"));
 }
@@ -123,7 +125,7 @@ fn a_request_without_a_body_is_judged_by_what_stands_outside_it() {
     for (text, blocked) in [(found.as_str(), true), ("/v1/models", false)] {
         let outside = [Outside { part: Part::Path, text: text.to_owned() }];
         let context = Context { outside: &outside, ..Context::default() };
-        let evaluation = policy.evaluate_outside(&context, &vault());
+        let evaluation = policy.evaluate_outside(None, &context, &vault());
         assert_eq!(matches!(evaluation.verdict, Verdict::Block(_)), blocked);
         assert_eq!(evaluation.verdict == Verdict::Forward, !blocked, "other rules look at bodies alone");
     }

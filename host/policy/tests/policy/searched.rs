@@ -94,6 +94,27 @@ fn what_only_a_plugin_knows_holds_in_a_key_and_in_a_name() {
     assert!(held(&evaluate(&policy, &tool_chat(&encoded, "ok"))));
 }
 
+#[test]
+fn a_plugin_is_asked_about_a_key_for_any_member_that_has_it() {
+    let rules = r#"
+        [[rule]]
+        id = "names"
+        match = { path = "messages[*].content" }
+        detect = ["plugin:names"]
+        action = "redact"
+        [plugins.names]
+        file = "names.wasm"
+    "#;
+    let fakes = Fakes::default().with("names", Fake::finds("Acme"));
+    let policy = policy_with(rules, &fakes);
+    let part = |key: &str| json!({ "type": "text", "text": "hello", (key): 1 });
+    for (key, expected) in [("Acme", true), ("other", false)] {
+        let body =
+            json!({ "before": { "Acme": 1 }, "messages": [{ "role": "user", "content": [part(key)] }] });
+        assert_eq!(held(&evaluate(&policy, &body)), expected, "{key}");
+    }
+}
+
 /// A policy with a plugin that puts `text` before the first message.
 fn inserting(text: &str, rules: &str) -> Evaluation {
     let edits = vec![PluginEdit {

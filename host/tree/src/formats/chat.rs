@@ -4,11 +4,9 @@
 use leafgate_api::Api;
 
 use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, shape};
-use crate::kinds::{LeafKind, Role, ValueType};
+use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{
-    Access, BODY, MESSAGE, MemberTable, Projector, TOOL_CALL, content_kind, message_kind, table,
-};
+use crate::project::{Access, BODY, MESSAGE, MemberTable, Projector, TOOL_CALL, content_kind, table};
 use crate::section::SectionId;
 
 /// The format that this file describes.
@@ -87,7 +85,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     // A legacy function result names its function; a tool result names its call.
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
     let tool = tool.or_else(|| projector.string_member(node, "name").filter(|_| role == Role::Tool));
-    let id = projector.message(node, message_kind(role), role, Some(index));
+    let id = projector.message(node, SectionKind::of_message(role), role, Some(index));
     let section = &mut projector.projection.sections[id.index()];
     (section.tool, section.call_id) = (tool, call_id);
     let text = if role == Role::Tool { LeafKind::ToolResult } else { LeafKind::Text };

@@ -16,7 +16,7 @@ use super::{Likeness, Rules, Spec, USUAL};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, MemberTable, Projector, message_kind, option_section, table};
+use crate::project::{Access, MemberTable, Projector, option_section, table};
 use crate::section::{Section, SectionId};
 
 /// The format that this file describes.
@@ -236,7 +236,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, turns: &mut TurnRun) {
         None | Some("") => Role::User,
         Some(_) => projector.role(node, ROLES),
     };
-    let id = projector.message(node, message_kind(role), role, Some(turns.count));
+    let id = projector.message(node, SectionKind::of_message(role), role, Some(turns.count));
     turns.count += 1;
     content(projector, node, id);
     let (head, parts) = projector.projection.sections.split_at_mut(id.index() + 1);

@@ -10,7 +10,7 @@ use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, shape};
 use crate::index::Index;
 use crate::kinds::{ContentKind, LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, BODY, MESSAGE, MemberTable, Projector, content_kind, message_kind, table};
+use crate::project::{Access, BODY, MESSAGE, MemberTable, Projector, content_kind, table};
 use crate::section::SectionId;
 
 /// Members that the Messages API has and chat completions do not.
@@ -147,7 +147,7 @@ fn project(projector: &mut Projector<'_>) {
 
 fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> SectionId {
     let role = projector.role(node, ROLES);
-    let id = projector.message(node, message_kind(role), role, Some(index));
+    let id = projector.message(node, SectionKind::of_message(role), role, Some(index));
     projector.mark(node, LeafKind::Other, Access::Open);
     projector.members(node, &MESSAGE, |this, member, key, _| {
         if key == "content" {

@@ -3,9 +3,9 @@
 //! The body is the array itself, or an object with `messages`. Content alone (an array of parts) is read as one message would be.
 
 use super::{Likeness, Rules, Spec, USUAL, id_member, shape};
-use crate::kinds::{ContentKind, LeafKind, Role};
+use crate::kinds::{ContentKind, LeafKind, Role, SectionKind};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, MemberTable, Projector, message_kind, table};
+use crate::project::{Access, MemberTable, Projector, table};
 use crate::section::SectionId;
 
 /// The format that this file describes.
@@ -86,7 +86,7 @@ fn message(projector: &mut Projector<'_>, node: NodeId, index: usize) -> Section
     let name = projector.string_member(node, "name");
     let call_id = projector.string_member(node, "toolCallId");
     let tool = call_id.as_ref().and_then(|id| projector.calls.result_of(&**id));
-    let id = projector.message(node, message_kind(role), role, Some(index));
+    let id = projector.message(node, SectionKind::of_message(role), role, Some(index));
     let section = &mut projector.projection.sections[id.index()];
     (section.tool, section.call_id) = (tool, call_id);
     projector.mark(node, LeafKind::Other, Access::Open);

@@ -13,7 +13,7 @@ use super::{Likeness, Rules, Spec, USUAL, at_pointers, id_member, model_member, 
 use crate::index::Index;
 use crate::kinds::{LeafKind, Role, SectionKind, ValueType};
 use crate::node::{JsonKind, NodeId};
-use crate::project::{Access, BODY, MemberTable, Projector, content_kind, message_kind, table};
+use crate::project::{Access, BODY, MemberTable, Projector, content_kind, table};
 use crate::section::SectionId;
 
 /// Members beside a textual `input` that make it a Responses request, whatever the model is called.
@@ -196,7 +196,7 @@ fn is_nameless(kind: Option<&str>) -> bool {
 /// What an item is, and who speaks in it.
 fn classify(kind: Option<&str>, role: Role) -> (SectionKind, Role) {
     match kind.unwrap_or("message") {
-        "message" => (message_kind(role), role),
+        "message" => (SectionKind::of_message(role), role),
         "reasoning" => (SectionKind::Assistant, Role::Assistant),
         "compaction" => (SectionKind::History, Role::Assistant),
         "mcp_approval_response" | "tool_search_output" => (SectionKind::ToolResult, Role::Tool),

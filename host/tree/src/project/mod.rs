@@ -286,35 +286,7 @@ impl<'i> Projector<'i> {
     }
 }
 
-/// What a message of a role is.
-pub(crate) fn message_kind(role: Role) -> SectionKind {
-    match role {
-        Role::System => SectionKind::System,
-        Role::User => SectionKind::User,
-        Role::Assistant => SectionKind::Assistant,
-        Role::Tool => SectionKind::ToolResult,
-        Role::Other => SectionKind::Other,
-    }
-}
-
 /// A section of the request's options, with nothing filled in that options do not have.
 pub(crate) fn option_section(node: NodeId, parent: Option<SectionId>) -> Section {
-    Section {
-        kind: SectionKind::RequestOption,
-        node_type: NodeType::RequestOption,
-        role: Role::Other,
-        node,
-        parent,
-        message: None,
-        content_index: None,
-        content_kind: None,
-        tool_call_index: None,
-        tool: None,
-        call_before: None,
-        is_doubted: false,
-        call_id: None,
-        exchange: None,
-        editable: true,
-        deletable: false,
-    }
+    Section { kind: SectionKind::RequestOption, node, parent, editable: true, ..Section::default() }
 }

@@ -7,35 +7,24 @@
 
 use super::{BlankLine, is_space};
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Definition {
     place: DefinitionState,
-    /// Nothing but indent and marks on this line.
-    margin: bool,
+    /// More than indent and marks on this line.
+    has_content: bool,
     /// A bracket opened at a margin of this paragraph.
     named: bool,
     previous: u8,
     paragraph: BlankLine,
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum DefinitionState {
+    #[default]
     Outside,
     /// Behind the colon, before the target.
     Before,
     Inside,
-}
-
-impl Default for Definition {
-    fn default() -> Self {
-        Self {
-            place: DefinitionState::Outside,
-            margin: true,
-            named: false,
-            previous: 0,
-            paragraph: BlankLine::default(),
-        }
-    }
 }
 
 impl Definition {
@@ -53,8 +42,8 @@ impl Definition {
             DefinitionState::Inside if byte == b'\n' => DefinitionState::Outside,
             same => same,
         };
-        self.named = !paragraph_ends && (self.named || (self.margin && byte == b'['));
-        self.margin = byte == b'\n' || (self.margin && is_mark(byte));
+        self.named = !paragraph_ends && (self.named || (!self.has_content && byte == b'['));
+        self.has_content = byte != b'\n' && (self.has_content || !is_mark(byte));
         self.previous = byte;
     }
 }

@@ -64,23 +64,17 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// Detects blank lines, which end every paragraph and all that markdown left open in it.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct BlankLine {
-    /// Nothing but spaces since the last newline.
-    blank: bool,
-}
-
-impl Default for BlankLine {
-    fn default() -> Self {
-        Self { blank: true }
-    }
+    /// Something other than spaces since the last newline.
+    has_content: bool,
 }
 
 impl BlankLine {
     /// Reads a byte. Returns true at the newline that ends a blank line.
     fn step(&mut self, byte: u8) -> bool {
-        let ended = byte == b'\n' && self.blank;
-        self.blank = byte == b'\n' || (self.blank && is_space(byte));
+        let ended = byte == b'\n' && !self.has_content;
+        self.has_content = byte != b'\n' && (self.has_content || !is_space(byte));
         ended
     }
 }

@@ -46,9 +46,8 @@ fn transform_with(plugin: &dyn Plugin, spent: &Spent) -> Result<Vec<PluginEdit>,
         kind: SectionKind::User,
         role: Role::User,
         label: "User",
-        tool: None,
-        parent: None,
         message: Some(0),
+        ..TransformSection::default()
     };
     let leaf = |value, text| TransformLeaf {
         section: 0,
