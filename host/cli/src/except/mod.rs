@@ -290,9 +290,7 @@ struct BaselineFindings {
 
 impl BaselineFindings {
     fn look_at(&mut self, policy: &Policy, file: &Path, format: Option<Format>) -> anyhow::Result<()> {
-        let body = request::body(Some(file))?;
-        let (document, _) = request::document(&body, format)
-            .with_context(|| format!("cannot use {} as a request", file.display()))?;
+        let (document, _) = request::read(Some(file), format)?;
         let vault = Vault::new(home::token_keys()?);
         let evaluation = policy.evaluate(document.into(), &Context::default(), &vault);
         for made in evaluation.draft.redactions() {

@@ -204,9 +204,7 @@ fn read_all(
 /// Reads a file as a request, and says which format was assumed where that is a guess.
 fn from_file(file: &Path, args: &PlanArgs, keys: &TokenKeys) -> anyhow::Result<(PlanCase, Option<String>)> {
     let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
-    let body = request::body(Some(file))?;
-    let read = request::document(&body, format);
-    let (document, why_raw) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+    let (document, why_raw) = request::read(Some(file), format)?;
     if let (Some(error), None) = (&why_raw, format) {
         return Err(request::no_json(Some(file), error));
     }
