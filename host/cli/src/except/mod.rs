@@ -317,9 +317,11 @@ impl BaselineFindings {
     fn look_at_log(&mut self, policy: &Policy, filter: &Filter) -> anyhow::Result<()> {
         let keys = home::token_keys()?;
         let rules: BTreeSet<&str> = policy.rules().map(|rule| &**rule).collect();
-        log::each(filter, usize::MAX, |log, line| {
+        let log = log::open()?;
+        for line in log.newest_first(filter) {
+            let line = line?;
             if line.redactions == 0 {
-                return Ok(true);
+                continue;
             }
             let view = log.show(line.id)?;
             let body = String::from_utf8_lossy(&view.body.0);
@@ -330,8 +332,8 @@ impl BaselineFindings {
                     self.allow(&edit.rule, token);
                 }
             }
-            Ok(true)
-        })
+        }
+        Ok(())
     }
 
     fn allow(&mut self, rule: &str, token: &str) {
