@@ -65,14 +65,14 @@ impl Log {
         let mut lines = Vec::new();
         for line in self.newest_first(filter) {
             let line = line?;
+            if lines.len() == most {
+                break;
+            }
             if line.sent.is_none() || line.class == "side" {
                 continue;
             }
             let Some(earlier) = self.turn_before(&line)? else { continue };
             lines.push(compared(&self.show(earlier)?, &self.show(line.id)?));
-            if lines.len() == most {
-                break;
-            }
         }
         Ok(lines)
     }
