@@ -22,7 +22,7 @@ pub struct Filter {
 const PAGE: usize = 200;
 
 /// What the keys of all conversations begin with.
-const KEYS: &str = "SESSION_h";
+pub(crate) const KEYS: &str = "SESSION_h";
 
 /// One request in a list. Its fields are read by the names of its columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
