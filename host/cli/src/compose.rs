@@ -27,7 +27,7 @@ struct Composed<'a> {
 
 pub(crate) fn run(args: &ComposeArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let policy = policy::load(&args.policy.source)?;
-    let (document, _) = request::read(&args.request)?;
+    let (document, _) = request::read(args.request.file.as_deref(), args.request.named_format())?;
     let mut asked = AskedRequest::new(args.request.path.as_ref(), &document, &home::token_keys()?);
     let made = asked.make(&policy, args.request.profile.as_deref(), &document)?;
     let made = made.with_context(|| match policy.assemblies().is_empty() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
 use leafgate_gate::AskedPath;
 use leafgate_tree::{Document, Format, NodeId};
@@ -42,10 +42,8 @@ pub(crate) struct ExplainArgs {
 pub(crate) fn run(args: &ExplainArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let loaded = policy::load(&args.policy.source)?;
     if let Some(file) = &args.file {
-        let body = request::body(Some(file))?;
         let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
-        let read = request::document(&body, format);
-        let (document, _) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+        let (document, _) = request::read(Some(file), format)?;
         let mut document = Arc::new(document);
         let keys = home::token_keys()?;
         let mut asked = AskedRequest::new(args.path.as_ref(), &document, &keys);

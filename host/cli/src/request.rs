@@ -109,8 +109,9 @@ pub(crate) fn judge_by(
     config: &ConfigArgs,
     mut earlier: EarlierEdits<'_>,
 ) -> anyhow::Result<JudgedRequest> {
-    let body = body(request.file.as_deref())?;
-    let mut judged = judge_at(policy, request, &body, None, &mut earlier)?;
+    let (document, why_raw) = read(request.file.as_deref(), request.named_format())?;
+    let received = (Arc::new(document), why_raw);
+    let mut judged = judge_at(policy, request, &received, None, &mut earlier)?;
     let Verdict::Route(route) = judged.evaluation.verdict.clone() else { return Ok(judged) };
     if let EarlierEdits::Recorded(_) = earlier {
         judged.not_followed = Some("recorded edits are made for the upstream that the client asked");
@@ -124,7 +125,8 @@ pub(crate) fn judge_by(
     let own = upstream.text("policy").map(policy_source).transpose().map_err(anyhow::Error::msg)?;
     let own = own.map(|own| policy::load(&own)).transpose()?;
     let there = (upstream.text("url").unwrap_or_default(), &*route.to);
-    let mut judged = judge_at(own.as_ref().unwrap_or(policy), request, &body, Some(there), &mut earlier)?;
+    let policy = own.as_ref().unwrap_or(policy);
+    let mut judged = judge_at(policy, request, &received, Some(there), &mut earlier)?;
     judged.evaluation.verdict = match judged.evaluation.verdict {
         Verdict::Forward => Verdict::Route(route),
         Verdict::Route(again) => Verdict::Block(again.refused("it was sent on already")),
@@ -133,16 +135,15 @@ pub(crate) fn judge_by(
     Ok(judged)
 }
 
-/// Judges a body, as it is for an upstream of this URL and name.
+/// Judges what was read, as it is for an upstream of this URL and name.
 fn judge_at(
     policy: &Policy,
     request: &RequestArgs,
-    body: &Bytes,
+    (document, why_raw): &(Arc<Document>, Option<ParseError>),
     upstream: Option<(&str, &str)>,
     earlier: &mut EarlierEdits<'_>,
 ) -> anyhow::Result<JudgedRequest> {
-    let (document, why_raw) = read_from(body, request)?;
-    let mut document = Arc::new(document);
+    let mut document = Arc::clone(document);
     let keys = home::token_keys()?;
     let mut asked = AskedRequest::new(request.path.as_ref(), &document, &keys);
     (asked.upstream, asked.upstream_name) =
@@ -180,7 +181,7 @@ fn judge_at(
         generation,
         assembled,
         ranges,
-        why_raw,
+        why_raw: *why_raw,
         is_format_assumed,
         not_followed: None,
     })
@@ -246,13 +247,13 @@ impl AskedRequest {
     }
 }
 
-pub(crate) fn read(request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
-    read_from(&body(request.file.as_deref())?, request)
-}
-
-fn read_from(body: &Bytes, request: &RequestArgs) -> anyhow::Result<(Document, Option<ParseError>)> {
-    document(body, request.named_format())
-        .with_context(|| format!("cannot use {} as a request", name(request.file.as_deref())))
+/// Reads the request of a file, or of standard input; with the reason where it is one raw text.
+pub(crate) fn read(
+    file: Option<&Path>,
+    format: Option<Format>,
+) -> anyhow::Result<(Document, Option<ParseError>)> {
+    let read = document(&body(file)?, format);
+    read.with_context(|| format!("cannot use {} as a request", name(file)))
 }
 
 /// Reads a body from a file, or from standard input for `-` or no path.

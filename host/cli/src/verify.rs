@@ -79,9 +79,7 @@ struct VerifyCheck {
 impl VerifyCheck {
     fn file(&mut self, path: &Path, format: Option<Format>) -> anyhow::Result<()> {
         let name = path.display().to_string();
-        let body = request::body(Some(path))?;
-        let (document, _) =
-            request::document(&body, format).with_context(|| format!("cannot use {name} as a request"))?;
+        let (document, _) = request::read(Some(path), format)?;
         // A planted request no longer has the shape by which its format is detected.
         let (format, is_raw) = (document.format(), document.is_raw());
         let mut tally = self.formats.remove(format.name()).unwrap_or_default();
@@ -89,7 +87,7 @@ impl VerifyCheck {
         let before = tally.leaks.len();
         let mut planted_so_far = 0;
         for &pass in Pass::ALL {
-            let planted = planted(&body, is_raw, pass, self.family, planted_so_far)?;
+            let planted = planted(document.source(), is_raw, pass, self.family, planted_so_far)?;
             planted_so_far += planted.plants.len() as u64;
             let document = match is_raw {
                 true => Document::raw(Bytes::from(planted.body.clone())),

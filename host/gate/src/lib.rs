@@ -95,6 +95,7 @@ pub use intercept::{InterceptPattern, InterceptPatternError};
 pub use leafgate_desk::DeskLimits;
 pub use path::{PathPattern, PathPatternError};
 pub use reach::{Identity, Proxy, Reach, ReachError};
+pub use recording::recorded_edits;
 pub use saved::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard_key, saved_holds, saved_views};
 pub use session::{LOCAL_CLIENT, session_key};
 pub use target::{

@@ -14,7 +14,7 @@ use leafgate_tree::{Author, Draft};
 use leafgate_http::AnswerForm;
 
 /// Returns the changes that stand in a draft.
-pub(crate) fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
+pub fn recorded_edits(draft: &Draft) -> Vec<RecordedEdit> {
     let document = draft.document();
     let redactions = draft.redactions().map(|made| RecordedEdit {
         kind: "redact".into(),

@@ -63,18 +63,16 @@ impl Log {
     /// When the log cannot be read.
     pub fn ledger(&self, filter: &Filter, most: usize) -> Result<Vec<CacheLine>, LogError> {
         let mut lines = Vec::new();
-        let mut before = None;
-        while lines.len() < most {
-            let page = self.list(filter, before, 200)?;
-            let Some(last) = page.last() else { break };
-            before = Some(last.id);
-            for line in page {
-                if line.sent.is_none() || line.class == "side" || lines.len() == most {
-                    continue;
-                }
-                let Some(earlier) = self.turn_before(&line)? else { continue };
-                lines.push(compared(&self.show(earlier)?, &self.show(line.id)?));
+        for line in self.newest_first(filter) {
+            let line = line?;
+            if lines.len() == most {
+                break;
             }
+            if line.sent.is_none() || line.class == "side" {
+                continue;
+            }
+            let Some(earlier) = self.turn_before(&line)? else { continue };
+            lines.push(compared(&self.show(earlier)?, &self.show(line.id)?));
         }
         Ok(lines)
     }

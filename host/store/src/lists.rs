@@ -1,5 +1,7 @@
 //! Lists of a log: its requests, what was redacted in them, and how many there are.
 
+use std::iter;
+
 use leafgate_admin::shown_url;
 use rusqlite::params;
 use serde::de::DeserializeOwned;
@@ -16,8 +18,11 @@ pub struct Filter {
     pub session: Option<String>,
 }
 
+/// Requests that are read at a time.
+const PAGE: usize = 200;
+
 /// What the keys of all conversations begin with.
-const KEYS: &str = "SESSION_h";
+pub(crate) const KEYS: &str = "SESSION_h";
 
 /// One request in a list. Its fields are read by the names of its columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,8 +174,27 @@ impl Log {
         self.rows(&query, params![session, before, self.first_since(filter)?, most], read_row)
     }
 
+    /// Returns requests, the newest first. So many are read at a time that no log is too long.
+    pub fn newest_first(&self, filter: &Filter) -> impl Iterator<Item = Result<RequestLine, LogError>> {
+        let (mut before, mut page) = (None, Vec::new().into_iter());
+        iter::from_fn(move || {
+            if page.len() == 0 {
+                match self.list(filter, before, PAGE) {
+                    Ok(next) => page = next.into_iter(),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+            let line = page.next()?;
+            before = Some(line.id);
+            Some(Ok(line))
+        })
+    }
+
     /// Returns the numbers of requests, the oldest first.
-    pub(crate) fn numbers(&self, filter: &Filter) -> Result<Vec<i64>, LogError> {
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn numbers(&self, filter: &Filter) -> Result<Vec<i64>, LogError> {
         let session = self.session(filter)?;
         let query = format!("SELECT id FROM request WHERE {} AND id >= ?2 ORDER BY id", of(session.as_ref()));
         self.rows(&query, params![session, self.first_since(filter)?], |row| row.get(0))

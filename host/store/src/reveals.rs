@@ -4,7 +4,7 @@ use leafgate_record::RevealRecord;
 use rusqlite::{Connection, Transaction, params};
 use serde::{Deserialize, Serialize};
 
-use crate::lists::Filter;
+use crate::lists::{Filter, KEYS};
 use crate::log::{Log, LogError, read_row};
 use crate::mask::Masker;
 use crate::schema::millis;
@@ -50,10 +50,11 @@ impl Log {
     /// # Errors
     /// When the log cannot be read.
     pub fn reveals(&self, filter: &Filter, most: usize) -> Result<Vec<RevealLine>, LogError> {
-        let query =
-            "SELECT at, token, session, who AS by FROM reveal WHERE at >= ?1 AND substr(session, 1, length(?2)) = ?2
+        // By the beginning of a key, or by that which lists show.
+        let query = "SELECT at, token, session, who AS by FROM reveal WHERE at >= ?1
+             AND ?2 IN (substr(session, 1, length(?2)), substr(session, 1 + length(?4), length(?2)))
              ORDER BY id DESC LIMIT ?3";
         let session = filter.session.as_deref().unwrap_or_default();
-        self.rows(query, params![filter.since.unwrap_or(0), session, most], read_row)
+        self.rows(query, params![filter.since.unwrap_or(0), session, most, KEYS], read_row)
     }
 }

@@ -14,17 +14,12 @@ use crate::node::JsonView;
 /// Whether each version would import a file, and what would be missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportCheck {
+    /// Whether any version would import the file.
+    pub importable: bool,
     /// One for each test that the editor has had, oldest first.
     pub imports: Vec<Import>,
     /// The parts that would not be shown.
     pub useless: Vec<Loss>,
-}
-
-impl ImportCheck {
-    /// Returns whether any version would import the file.
-    pub fn is_importable(&self) -> bool {
-        self.imports.iter().any(|import| import.refused.is_none())
-    }
 }
 
 /// The result of one test.
@@ -74,7 +69,9 @@ impl ImportTest {
 pub fn check(document: &Document) -> ImportCheck {
     let root = JsonView::root(document);
     let import = |test: ImportTest| Import { test, refused: test.refuses(root) };
-    ImportCheck { imports: ImportTest::ALL.iter().copied().map(import).collect(), useless: useless(root) }
+    let imports: Vec<_> = ImportTest::ALL.iter().copied().map(import).collect();
+    let importable = imports.iter().any(|import| import.refused.is_none());
+    ImportCheck { importable, imports, useless: useless(root) }
 }
 
 fn useless(root: JsonView<'_>) -> Vec<Loss> {

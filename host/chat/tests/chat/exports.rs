@@ -340,7 +340,7 @@ fn recorded_exports_are_importable_where_their_members_are() {
         let check = check(&parse(&text, Format::VscodeChat));
         let passed: Vec<_> = check.imports.iter().map(|import| import.refused.is_none()).collect();
         assert_eq!((passed.as_slice(), check.useless.len()), (&expected[..], useless), "{name}");
-        assert!(check.is_importable());
+        assert!(check.importable);
     }
 }
 
@@ -359,6 +359,6 @@ fn what_would_be_imported_and_show_nothing_is_told() {
     ] {
         let check = check(&export(&file));
         let found: Vec<_> = check.useless.iter().map(|useless| useless.pointer.as_str()).collect();
-        assert_eq!((check.is_importable(), found), (importable, useless), "{file}");
+        assert_eq!((check.importable, found), (importable, useless), "{file}");
     }
 }

@@ -5,18 +5,9 @@ use std::path::Path;
 
 use leafgate_chat::{ImportCheck, check};
 use leafgate_tree::Format;
-use serde::Serialize;
 
 use crate::print::{Exit, Printer, Row, Style};
 use crate::{masking, request};
-
-/// The output of `--json`.
-#[derive(Serialize)]
-struct CheckedExport<'a> {
-    importable: bool,
-    #[serde(flatten)]
-    check: &'a ImportCheck,
-}
 
 pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<Exit> {
     let document = request::read_as(file, Format::VscodeChat)?;
@@ -24,9 +15,8 @@ pub(super) fn run(file: Option<&Path>, printer: &mut Printer) -> anyhow::Result<
     for useless in &mut check.useless {
         useless.pointer = masking::masked(&useless.pointer);
     }
-    let checked = CheckedExport { importable: check.is_importable(), check: &check };
-    printer.show(&checked, |checked, printer| print(checked.check, printer))?;
-    Ok(if check.is_importable() { Exit::Done } else { Exit::Unmet })
+    printer.show(&check, print)?;
+    Ok(if check.importable { Exit::Done } else { Exit::Unmet })
 }
 
 fn print(check: &ImportCheck, printer: &mut Printer) -> anyhow::Result<()> {

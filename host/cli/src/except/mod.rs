@@ -290,9 +290,7 @@ struct BaselineFindings {
 
 impl BaselineFindings {
     fn look_at(&mut self, policy: &Policy, file: &Path, format: Option<Format>) -> anyhow::Result<()> {
-        let body = request::body(Some(file))?;
-        let (document, _) = request::document(&body, format)
-            .with_context(|| format!("cannot use {} as a request", file.display()))?;
+        let (document, _) = request::read(Some(file), format)?;
         let vault = Vault::new(home::token_keys()?);
         let evaluation = policy.evaluate(document.into(), &Context::default(), &vault);
         for made in evaluation.draft.redactions() {
@@ -319,9 +317,11 @@ impl BaselineFindings {
     fn look_at_log(&mut self, policy: &Policy, filter: &Filter) -> anyhow::Result<()> {
         let keys = home::token_keys()?;
         let rules: BTreeSet<&str> = policy.rules().map(|rule| &**rule).collect();
-        log::each(filter, usize::MAX, |log, line| {
+        let log = log::open()?;
+        for line in log.newest_first(filter) {
+            let line = line?;
             if line.redactions == 0 {
-                return Ok(true);
+                continue;
             }
             let view = log.show(line.id)?;
             let body = String::from_utf8_lossy(&view.body.0);
@@ -332,8 +332,8 @@ impl BaselineFindings {
                     self.allow(&edit.rule, token);
                 }
             }
-            Ok(true)
-        })
+        }
+        Ok(())
     }
 
     fn allow(&mut self, rule: &str, token: &str) {

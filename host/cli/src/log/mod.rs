@@ -15,8 +15,7 @@ use clap::{Args, Subcommand};
 use leafgate_admin::LogState;
 use leafgate_config::Settings;
 use leafgate_store::{
-    ExportFormat, Filter, FoundRequest, Log, RedactionLine, RequestLine, RevealLine, Store, StoreConfig,
-    StoreKeys,
+    ExportFormat, Filter, FoundRequest, Log, RedactionLine, RevealLine, Store, StoreConfig, StoreKeys,
 };
 
 use crate::admin::AdminClient;
@@ -33,9 +32,6 @@ pub(crate) const FOLDER: &str = "log";
 
 /// How long a reader waits for a gate, which itself waits for less.
 const WRITTEN: Duration = Duration::from_secs(3);
-
-/// Requests that are read at a time.
-const PAGE: usize = 200;
 
 /// Reads the number of a request.
 pub(crate) fn number(text: &str) -> Result<i64, String> {
@@ -226,27 +222,6 @@ pub(crate) fn filter(since: Option<Duration>, session: Option<&String>) -> Filte
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     });
     Filter { since, session: session.cloned() }
-}
-
-/// Gives requests of the log, the newest first and at most `most`, as long as they are taken.
-pub(crate) fn each(
-    filter: &Filter,
-    most: usize,
-    mut take: impl FnMut(&Log, &RequestLine) -> anyhow::Result<bool>,
-) -> anyhow::Result<()> {
-    let log = open()?;
-    let (mut before, mut left) = (None, most);
-    while left > 0 {
-        let page = log.list(filter, before, left.min(PAGE))?;
-        let Some(last) = page.last() else { break };
-        (before, left) = (Some(last.id), left - page.len());
-        for line in &page {
-            if !take(&log, line)? {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
 }
 
 pub(crate) fn run(args: &LogArgs, printer: &mut Printer) -> anyhow::Result<Exit> {

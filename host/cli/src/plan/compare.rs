@@ -1,12 +1,16 @@
 //! One request by two policies, and what many of them come to.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use leafgate_gate::recorded_edits;
 use leafgate_policy::{Evaluation, Policy, Verdict};
+use leafgate_record::RecordedEdit;
 use leafgate_tokenize::Counter;
-use leafgate_tree::{Author, Document, RedactionRecord};
+use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 
@@ -50,9 +54,9 @@ type Done = BTreeMap<(By, String), usize>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct By {
     pub(super) rule: String,
-    kind: &'static str,
+    kind: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
+    label: Option<Arc<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detector: Option<String>,
 }
@@ -70,7 +74,6 @@ impl By {
 pub(super) struct Comparison {
     today: PlanSide,
     new: PlanSide,
-    same_bytes: bool,
     tokens: TokenChange,
 }
 
@@ -78,8 +81,8 @@ pub(super) struct Comparison {
 struct PlanSide {
     becomes: Becomes,
     done: Done,
-    /// Bytes that leave; `None` where it is blocked.
-    bytes: Option<usize>,
+    /// What leaves; `None` where it is blocked.
+    body: Option<Bytes>,
     matched: BTreeSet<String>,
 }
 
@@ -91,36 +94,31 @@ pub(super) fn compared(
     keys: &TokenKeys,
     counter: &Counter,
 ) -> anyhow::Result<Comparison> {
-    let (today, before) = side(case, today, keys)?;
-    let (new, after) = side(case, new, keys)?;
-    let same_bytes = before == after;
+    let (today, new) = (side(case, today, keys)?, side(case, new, keys)?);
     let model = case.asked.model.as_deref();
-    let tokens = match same_bytes {
+    let tokens = match today.body == new.body {
         true => TokenChange::default(),
-        false => tokens::change(counter, case.document.format(), model, before.as_ref(), after.as_ref()),
+        false => {
+            let bodies = [today.body.as_ref(), new.body.as_ref()];
+            tokens::change(counter, case.document.format(), model, bodies)
+        }
     };
-    Ok(Comparison { today, new, same_bytes, tokens })
+    Ok(Comparison { today, new, tokens })
 }
 
-fn side(
-    case: &PlanCase,
-    policy: &Policy,
-    keys: &TokenKeys,
-) -> anyhow::Result<(PlanSide, Option<bytes::Bytes>)> {
+fn side(case: &PlanCase, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<PlanSide> {
     let mut asked = case.asked.clone();
     let made = asked.make(policy, case.profile.as_deref(), &case.document)?;
     let document = made.map_or_else(|| Arc::clone(&case.document), |made| made.document);
     let evaluation = policy.evaluate(document, &asked.context(), &Vault::new(keys.clone()));
     let becomes = becomes(&evaluation.verdict);
-    let body = (becomes.kind != BLOCK).then(|| evaluation.draft.render());
     let matched = evaluation.report.rules.iter().filter(|rule| rule.has_matched());
-    let side = PlanSide {
-        becomes,
+    Ok(PlanSide {
         done: done(&evaluation),
-        bytes: body.as_ref().map(bytes::Bytes::len),
+        body: (becomes.kind != BLOCK).then(|| evaluation.draft.render()),
         matched: matched.map(|rule| rule.rule.to_string()).collect(),
-    };
-    Ok((side, body))
+        becomes,
+    })
 }
 
 const BLOCK: &str = "block";
@@ -140,22 +138,10 @@ fn becomes(verdict: &Verdict) -> Becomes {
 }
 
 fn done(evaluation: &Evaluation) -> Done {
-    let (draft, mut done) = (&evaluation.draft, Done::new());
-    let mut add = |author: &Author, kind, node, made: Option<&RedactionRecord>| {
-        let rule = match author {
-            Author::Rule { id } | Author::Plugin { rule: id, .. } => id.to_string(),
-            Author::SavedEdit { .. } | Author::Person => return,
-        };
-        let by = By {
-            rule,
-            kind,
-            label: made.map(|made| made.label.to_string()),
-            detector: made.and_then(|made| made.detector.as_deref()).map(str::to_owned),
-        };
-        *done.entry((by, draft.document().pointer(node))).or_default() += 1;
-    };
-    draft.redactions().for_each(|made| add(&made.author, "redact", made.node, Some(made)));
-    draft.edits().for_each(|edit| add(&edit.author, edit.kind.name(), edit.target, None));
+    let mut done = Done::new();
+    for RecordedEdit { kind, path, rule, label, detector, .. } in recorded_edits(&evaluation.draft) {
+        *done.entry((By { rule, kind, label, detector }, path)).or_default() += 1;
+    }
     done
 }
 
@@ -227,11 +213,12 @@ impl Plan {
 
     /// Adds a request.
     pub(super) fn add(&mut self, number: i64, request: String, compared: Comparison) {
-        let Comparison { today, new, same_bytes, tokens } = compared;
+        let Comparison { today, new, tokens } = compared;
+        let [bytes_today, bytes_new] = [&today, &new].map(|side| side.body.as_ref().map(Bytes::len));
         self.tokens.add(tokens);
         self.requests += 1;
-        self.bytes_today += today.bytes.unwrap_or(0);
-        self.bytes_new += new.bytes.unwrap_or(0);
+        self.bytes_today += bytes_today.unwrap_or(0);
+        self.bytes_new += bytes_new.unwrap_or(0);
         let mut here: BTreeMap<&By, [usize; 2]> = BTreeMap::new();
         let count = |done: &Done, key: &(By, String)| done.get(key).copied().unwrap_or(0);
         for (key, times) in &new.done {
@@ -249,15 +236,9 @@ impl Plan {
         let other_verdict = was.kind != is.kind || is.kind == ROUTE && was.rules != is.rules;
         self.verdict_changes += usize::from(other_verdict);
         self.matched.extend(new.matched);
-        if other_verdict || !same_bytes {
-            self.differing.push(Differs {
-                number,
-                request,
-                today: today.becomes,
-                new: new.becomes,
-                bytes_today: today.bytes,
-                bytes_new: new.bytes,
-            });
+        if other_verdict || today.body != new.body {
+            let (today, new) = (today.becomes, new.becomes);
+            self.differing.push(Differs { number, request, today, new, bytes_today, bytes_new });
         }
     }
 

@@ -9,6 +9,7 @@ use leafgate_store::{Filter, RequestLine, RequestView};
 use leafgate_tree::Document;
 use leafgate_vault::TokenKeys;
 
+use super::PlanRead;
 use super::compare::PlanCase;
 use super::stand_ins::StandIns;
 use crate::request::AskedRequest;
@@ -27,21 +28,22 @@ impl<'k> Logged<'k> {
         Logged { stand_ins: StandIns::new(keys), generation: today.generation_name(), judged_otherwise: 0 }
     }
 
-    /// Gives the newest requests, at most `most`, as long as they are taken; in the place of one that
-    /// cannot be read, why.
-    pub(super) fn each(
+    /// Returns the newest requests, at most `most`; in the place of one that cannot be read, why.
+    pub(super) fn newest(
         &mut self,
         filter: &Filter,
         most: usize,
-        mut take: impl FnMut(Result<PlanCase, String>) -> bool,
-    ) -> anyhow::Result<()> {
-        log::each(filter, most, |log, line| {
-            self.judged_otherwise += usize::from(line.generation != self.generation);
-            Ok(take(self.case(&log.show(line.id)?)))
-        })
+    ) -> anyhow::Result<impl Iterator<Item = PlanRead> + Send> {
+        let log = log::open()?;
+        let numbers = log.numbers(filter)?.into_iter().rev().take(most);
+        Ok(numbers.map(move |number| match log.show(number) {
+            Ok(view) => self.case(&view),
+            Err(error) => Err(format!("{:#}", anyhow::Error::from(error))),
+        }))
     }
 
-    fn case(&mut self, view: &RequestView) -> Result<PlanCase, String> {
+    fn case(&mut self, view: &RequestView) -> PlanRead {
+        self.judged_otherwise += usize::from(view.line.generation != self.generation);
         let RequestLine { id, session, agent, class, api, path, upstream, upstream_name, model, .. } =
             &view.line;
         let text = std::str::from_utf8(&view.body.0).map_err(|_| format!("request {id}: it is no text"))?;

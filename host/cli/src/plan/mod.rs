@@ -7,7 +7,6 @@ mod tokens;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -26,12 +25,10 @@ use crate::print::{Exit, Printer, Row, Style};
 use crate::request::AskedRequest;
 use crate::{home, log, moments, policy, request, runtime, settings};
 use compare::{Plan, PlanCase, PlanChange, compared};
+use logged::Logged;
 
 /// The word for the log in the place of a file.
 const LOG: &str = "log";
-
-/// Requests that are read ahead of those who judge.
-const AHEAD: usize = 16;
 
 /// Requests that are named one by one for people.
 const NAMED: usize = 20;
@@ -130,29 +127,40 @@ fn today(args: &PlanArgs, settings: &Settings) -> anyhow::Result<(PolicySource, 
 /// A request to judge, or why it cannot be.
 type PlanRead = Result<PlanCase, String>;
 
-/// Reads requests on this thread, and judges them on as many as there are cores.
+/// Judges requests on as many threads as there are cores: each reads the next one while others judge.
 fn judge_all(args: &PlanArgs, policies: &Policies, plan: &mut Plan) -> anyhow::Result<()> {
+    let (mut notes, mut logged) = (Vec::new(), Logged::new(&policies.keys, &policies.today));
+    let is_log = |named: &&PathBuf| *named == Path::new(LOG);
+    let files = args.against.iter().filter(|named| !is_log(named)).map(|file| {
+        let read = from_file(file, args, &policies.keys);
+        let (case, assumed) = read.map_err(|error| format!("{error:#}"))?;
+        notes.extend(assumed.map(|assumed| format!("{}: {assumed}", case.name)));
+        Ok(case)
+    });
+    let filter = log::filter(args.since, None);
+    let of_log = args.against.iter().find(is_log);
+    let of_log = of_log.map(|_| logged.newest(&filter, args.limit as usize)).transpose()?;
+    let has_log = of_log.is_some();
+    let (cases, shared) = (Mutex::new(files.chain(of_log.into_iter().flatten())), Mutex::new(&mut *plan));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let (cases, waiting) = mpsc::sync_channel(AHEAD);
-    let (waiting, shared) = (Mutex::new(waiting), Mutex::new(&mut *plan));
-    let notes = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| judge(&waiting, policies, &shared))).collect();
-        let read = read_all(args, policies, cases);
+            (0..threads).map(|_| scope.spawn(|| judge(&cases, policies, &shared))).collect();
         workers.into_iter().try_for_each(|worker| {
             worker.join().map_err(|_| anyhow::anyhow!("a thread that judges has failed"))
-        })?;
-        read
-    });
-    plan.notes.extend(notes?);
+        })
+    })?;
+    drop(cases);
+    plan.notes.extend(notes);
+    plan.notes.extend(has_log.then(|| logged.notes()).into_iter().flatten());
     Ok(())
 }
 
-fn judge(waiting: &Mutex<Receiver<PlanRead>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
+fn judge(cases: &Mutex<impl Iterator<Item = PlanRead>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
     loop {
-        // The lock is that of the queue alone: it is free again before the case is judged.
-        let next = waiting.lock().map(|waiting| waiting.recv());
-        let Ok(Ok(read)) = next else { return };
+        // The lock is that of what is to be read alone: it is free again before the case is judged.
+        let next = cases.lock().map(|mut cases| cases.next());
+        let Ok(Some(read)) = next else { return };
         let Policies { today, new, keys, counter } = policies;
         let judged = read.and_then(|case| match compared(&case, today, new, keys, counter) {
             Ok(compared) => Ok((case, compared)),
@@ -166,37 +174,10 @@ fn judge(waiting: &Mutex<Receiver<PlanRead>>, policies: &Policies, plan: &Mutex<
     }
 }
 
-/// Hands all requests over, as long as somebody judges. Returns what is to be said of them.
-fn read_all(
-    args: &PlanArgs,
-    policies: &Policies,
-    cases: SyncSender<PlanRead>,
-) -> anyhow::Result<Vec<String>> {
-    let mut notes = Vec::new();
-    for named in &args.against {
-        if named == Path::new(LOG) {
-            let filter = log::filter(args.since, None);
-            let mut logged = logged::Logged::new(&policies.keys, &policies.today);
-            logged.each(&filter, args.limit as usize, |case| cases.send(case).is_ok())?;
-            notes.extend(logged.notes());
-            continue;
-        }
-        let read = from_file(named, args, &policies.keys).map_err(|error| format!("{error:#}"));
-        let case = read.map(|(case, assumed)| {
-            notes.extend(assumed.map(|assumed| format!("{}: {assumed}", case.name)));
-            case
-        });
-        drop(cases.send(case));
-    }
-    Ok(notes)
-}
-
 /// Reads a file as a request, and says which format was assumed where that is a guess.
 fn from_file(file: &Path, args: &PlanArgs, keys: &TokenKeys) -> anyhow::Result<(PlanCase, Option<String>)> {
     let format = args.format.or_else(|| args.path.as_ref().and_then(AskedPath::format));
-    let body = request::body(Some(file))?;
-    let read = request::document(&body, format);
-    let (document, why_raw) = read.with_context(|| format!("cannot use {} as a request", file.display()))?;
+    let (document, why_raw) = request::read(Some(file), format)?;
     if let (Some(error), None) = (&why_raw, format) {
         return Err(request::no_json(Some(file), error));
     }

@@ -35,10 +35,9 @@ pub(super) fn change(
     counter: &Counter,
     format: Format,
     model: Option<&str>,
-    today: Option<&bytes::Bytes>,
-    new: Option<&bytes::Bytes>,
+    bodies: [Option<&bytes::Bytes>; 2],
 ) -> TokenChange {
-    let (today, new) = (ReadBody::of(today, format), ReadBody::of(new, format));
+    let [today, new] = bodies.map(|body| ReadBody::of(body, format));
     let (today_by, new_by) = (today.tokenizer(counter, model), new.tokenizer(counter, model));
     // The same text is another number of tokens to another model.
     let (today, new) = match today_by == new_by {
@@ -102,7 +101,7 @@ mod tests {
     }
 
     fn changed(today: Option<&bytes::Bytes>, new: Option<&bytes::Bytes>) -> TokenChange {
-        change(&Counter::new(Models::default()), Format::OpenaiChat, None, today, new)
+        change(&Counter::new(Models::default()), Format::OpenaiChat, None, [today, new])
     }
 
     #[test]

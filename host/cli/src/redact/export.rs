@@ -100,6 +100,7 @@ pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Reda
         waits: ranges.holds(),
         stuck,
         notes: ranges.stale.iter().map(apply::stale_range).chain(untraced).collect(),
+        ..Redacted::default()
     })
 }
 

@@ -7,6 +7,7 @@ mod file;
 mod session;
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ const EDITS: &str = "other edits by rules";
 /// What a policy makes of a file.
 #[derive(Default, Serialize)]
 struct Redacted {
+    file: String,
     /// The file as it may be shared.
     #[serde(skip)]
     bytes: Vec<u8>,
@@ -49,6 +51,8 @@ struct Redacted {
     stuck: Vec<FindingPlace>,
     /// What else is to be said of it.
     notes: Vec<String>,
+    /// Whether the file is written.
+    written: bool,
 }
 
 /// Where something stands in a file.
@@ -143,15 +147,6 @@ impl Redacted {
     }
 }
 
-/// The output of `--json` for a file.
-#[derive(Serialize)]
-struct RedactReport<'r> {
-    file: String,
-    #[serde(flatten)]
-    redacted: &'r Redacted,
-    written: bool,
-}
-
 /// `exports`: whether chat exports alone are meant.
 pub(crate) fn run(args: &RedactArgs, exports: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
     ensure!(
@@ -185,43 +180,37 @@ fn one(
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let input = file::RedactInput::read(path)?;
-    let redacted = match Document::parse(input.bytes().clone(), Format::VscodeChat, &Limits::default()) {
+    let mut redacted = match Document::parse(input.bytes().clone(), Format::VscodeChat, &Limits::default()) {
         Ok(document) if exports || leafgate_chat::is_export(&document) => export::redact(policy, document)?,
         Err(error) if exports => return Err(error.into()),
         _ => session::redact(policy, input.bytes())?,
     };
     let held = redacted.exit();
-    let mut written = false;
+    redacted.file = path.display().to_string();
     if held == Exit::Done && !args.check {
         if args.in_place {
-            written = redacted.changes() > 0;
-            if written {
+            redacted.written = redacted.changes() > 0;
+            if redacted.written {
                 input.replace(&redacted.bytes)?;
             }
         } else if let Some(output) = &args.output {
             fs::write(output, &redacted.bytes)
                 .with_context(|| format!("cannot write {}", output.display()))?;
-            written = true;
+            redacted.written = true;
         } else if !printer.is_json() {
             printer.bytes(&redacted.bytes)?;
         }
     }
-    report(args, path, &redacted, written, printer)?;
+    report(args, path, &redacted, printer)?;
     Ok(match held {
         Exit::Done if args.check && redacted.changes() > 0 => Exit::Unmet,
         held => held,
     })
 }
 
-fn report(
-    args: &RedactArgs,
-    path: &Path,
-    redacted: &Redacted,
-    written: bool,
-    printer: &mut Printer,
-) -> anyhow::Result<()> {
+fn report(args: &RedactArgs, path: &Path, redacted: &Redacted, printer: &mut Printer) -> io::Result<()> {
     if printer.is_json() {
-        return Ok(printer.json(&RedactReport { file: path.display().to_string(), redacted, written })?);
+        return printer.json(redacted);
     }
     let shown = if path == Path::new("-") { String::new() } else { format!("{}:", path.display()) };
     if args.check {
@@ -246,7 +235,7 @@ fn report(
             format!("{}{parts}", counted(redacted.findings.len(), "redaction"))
         }
     };
-    let done = match (args.in_place && !args.check, written) {
+    let done = match (args.in_place && !args.check, redacted.written) {
         (true, true) => ", written",
         (true, false) if redacted.changes() > 0 => ", not written: take out by hand what is blocked",
         _ => "",

@@ -7,7 +7,7 @@ mod places;
 mod sarif;
 mod windows;
 
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::known;
 use crate::print::{Exit, Printer, Row, Style, counted};
-use files::ScanFiles;
+use files::ScanText;
 use places::{ScanPlace, places};
 use windows::{ScanWindow, ScanWindows};
 
@@ -47,11 +47,12 @@ pub(crate) fn run(args: &ScanArgs, printer: &mut Printer) -> anyhow::Result<Exit
         true => FileScanner::new(&DEFAULT, known.as_ref()),
         false => FileScanner::new(&args.detect, known.as_ref()),
     }?;
-    let (mut scanned, mut files) = (Scanned::default(), ScanFiles::new(&args.files));
-    while let Some((name, text)) = files.next_text() {
-        scanned.add(&name, text, &scanner).unwrap_or_else(|error| files.fails(&name, &error));
+    let mut scanned = Scanned::default();
+    for (name, text) in files::texts(&args.files) {
+        if let Err(error) = text.and_then(|text| scanned.add(&name, text, &scanner)) {
+            scanned.unread.push(format!("cannot read {name}: {error}"));
+        }
     }
-    (scanned.binary, scanned.unread) = (files.binary, files.unread);
     match args.sarif {
         true => printer.json(&sarif::log(&scanned, scanner.detectors()))?,
         false => drop(printer.show(&scanned, Scanned::print)?),
@@ -120,7 +121,11 @@ struct ScanFinding {
 }
 
 impl Scanned {
-    fn add(&mut self, name: &str, text: impl Read, scanner: &FileScanner) -> io::Result<()> {
+    fn add(&mut self, name: &str, text: ScanText, scanner: &FileScanner) -> io::Result<()> {
+        let Some(text) = text else {
+            self.binary += 1;
+            return Ok(());
+        };
         self.files += 1;
         let mut windows = ScanWindows::new(text);
         while let Some(window) = windows.next()? {
@@ -132,10 +137,11 @@ impl Scanned {
     fn add_window(&mut self, name: &str, window: &ScanWindow, scanner: &FileScanner) {
         let mut findings = scanner.scan(&window.text);
         findings.retain(|finding| window.counts.contains(&finding.range.start));
-        let places = places(&window.text, findings.iter().map(|finding| finding.range.clone()));
+        let ranges = findings.iter().map(|finding| finding.range.clone());
+        let places = places(&window.text, window.begins, ranges);
         let found = findings.iter().zip(places).map(|(finding, place)| ScanFinding {
             file: name.to_owned(),
-            place: window.place(place),
+            place,
             start: finding.range.start + window.at,
             end: finding.range.end + window.at,
             detector: finding.detector.to_string(),

@@ -15,20 +15,23 @@ pub(super) struct ScanPlace {
     pub(super) end_column: usize,
 }
 
-/// Returns the places of ranges on character boundaries, in their order.
-pub(super) fn places(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Vec<ScanPlace> {
+/// Returns the places of ranges on character boundaries, in their order. The text begins at a line and column.
+pub(super) fn places(
+    text: &str,
+    begins: (usize, usize),
+    ranges: impl Iterator<Item = Range<usize>>,
+) -> Vec<ScanPlace> {
     let mut offsets: Vec<(usize, usize, bool)> = Vec::new();
     for (index, range) in ranges.enumerate() {
         offsets.extend([(range.start, index, false), (range.end, index, true)]);
     }
     let mut places = vec![ScanPlace::default(); offsets.len() / 2];
     offsets.sort_unstable();
-    let (mut at, mut line, mut column) = (0, 1, 1);
+    let (mut at, mut here) = (0, begins);
     for (offset, index, is_end) in offsets {
-        for c in text[at..offset].chars() {
-            (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
-        }
+        here = behind(here, &text[at..offset]);
         at = offset;
+        let (line, column) = here;
         let place = &mut places[index];
         match is_end {
             false => (place.line, place.column) = (line, column),
@@ -36,6 +39,11 @@ pub(super) fn places(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> 
         }
     }
     places
+}
+
+/// Returns the line and column behind a text that begins at these.
+pub(super) fn behind(begins: (usize, usize), text: &str) -> (usize, usize) {
+    text.chars().fold(begins, |(line, column), c| if c == '\n' { (line + 1, 1) } else { (line, column + 1) })
 }
 
 #[cfg(test)]
@@ -47,7 +55,7 @@ mod tests {
         let text = "é a\nbc\nd";
         let of = |range: Range<usize>| (range.start, range.end);
         let ranges = [0..2, 3..7, 5..6, 8..9];
-        let found = places(text, ranges.iter().cloned());
+        let found = places(text, (1, 1), ranges.iter().cloned());
         let seen: Vec<_> = found.iter().map(|p| (p.line, p.column, p.end_line, p.end_column)).collect();
         assert_eq!(seen, [(1, 1, 1, 2), (1, 3, 2, 3), (2, 1, 2, 2), (3, 1, 3, 2)], "{:?}", ranges.map(of));
     }

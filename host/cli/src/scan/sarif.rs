@@ -1,10 +1,10 @@
 //! SARIF 2.1.0 (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>), without
 //! snippets: they would hold what was found.
 
-use std::fmt::Write as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use leafgate_detect::{Confidence, DetectorInfo};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::{Value, json};
 
 use super::{ScanFinding, Scanned};
@@ -75,33 +75,16 @@ fn result(found: &ScanFinding, rule: Option<usize>) -> Value {
     })
 }
 
+/// What stands for itself in a path of a URI (RFC 3986, section 2.3).
+const UNRESERVED: AsciiSet =
+    NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
 /// A path as a URI: relative as it was given, absolute as `file:`.
 fn uri(path: &str) -> String {
-    let mut uri = String::new();
-    for part in Path::new(path).components() {
-        match part {
-            Component::CurDir => continue,
-            Component::RootDir | Component::Prefix(_) => {
-                uri.push_str("file:///");
-                continue;
-            }
-            Component::ParentDir | Component::Normal(_) => {}
-        }
-        if !uri.is_empty() && !uri.ends_with('/') {
-            uri.push('/');
-        }
-        for byte in part.as_os_str().as_encoded_bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    uri.push(char::from(*byte));
-                }
-                _ => {
-                    let _ = write!(uri, "%{byte:02X}");
-                }
-            }
-        }
-    }
-    uri
+    let parts = Path::new(path).components().filter(|part| *part != Component::CurDir);
+    let path: PathBuf = parts.collect();
+    let scheme = if path.is_absolute() { "file://" } else { "" };
+    format!("{scheme}{}", percent_encode(path.as_os_str().as_encoded_bytes(), &UNRESERVED))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use super::places::ScanPlace;
+use super::places::behind;
 
 /// How much counts of one window.
 const WINDOW: usize = 8 << 20;
@@ -19,23 +19,9 @@ pub(super) struct ScanWindow {
     pub(super) text: String,
     /// Where what counts begins and ends.
     pub(super) counts: Range<usize>,
-    /// Where the window begins in the whole: in bytes, and as a place.
+    /// Where the window begins in the whole: in bytes, and as a line and column.
     pub(super) at: usize,
-    line: usize,
-    column: usize,
-}
-
-impl ScanWindow {
-    /// Returns the place in the whole of one in this window.
-    pub(super) fn place(&self, place: ScanPlace) -> ScanPlace {
-        let column = |line: usize, column: usize| if line == 1 { column + self.column } else { column };
-        ScanPlace {
-            line: place.line + self.line,
-            column: column(place.line, place.column),
-            end_line: place.end_line + self.line,
-            end_column: column(place.end_line, place.end_column),
-        }
-    }
+    pub(super) begins: (usize, usize),
 }
 
 /// Reads windows.
@@ -47,9 +33,8 @@ pub(super) struct ScanWindows<R> {
     /// Where in them what was not yet looked at begins.
     from: usize,
     at: usize,
-    /// Lines before the first byte, and characters before it in its line.
-    line: usize,
-    column: usize,
+    /// Line and column of the first byte.
+    begins: (usize, usize),
     is_done: bool,
 }
 
@@ -59,17 +44,7 @@ impl<R: Read> ScanWindows<R> {
     }
 
     fn of_size(input: R, size: usize, around: usize) -> Self {
-        ScanWindows {
-            input,
-            size,
-            around,
-            bytes: Vec::new(),
-            from: 0,
-            at: 0,
-            line: 0,
-            column: 0,
-            is_done: false,
-        }
+        ScanWindows { input, size, around, bytes: Vec::new(), from: 0, at: 0, begins: (1, 1), is_done: false }
     }
 
     /// Returns the next window.
@@ -88,16 +63,8 @@ impl<R: Read> ScanWindows<R> {
         let kept = boundary(&self.bytes, to.saturating_sub(self.around));
         let rest = if self.is_done { Vec::new() } else { self.bytes[kept..].to_vec() };
         let text = text(std::mem::replace(&mut self.bytes, rest));
-        let window =
-            ScanWindow { counts: self.from..to, at: self.at, line: self.line, column: self.column, text };
-        let left = &window.text[..kept];
-        match left.rfind('\n') {
-            Some(last) => {
-                self.line += left.bytes().filter(|&byte| byte == b'\n').count();
-                self.column = left[last + 1..].chars().count();
-            }
-            None => self.column += left.chars().count(),
-        }
+        let window = ScanWindow { counts: self.from..to, at: self.at, begins: self.begins, text };
+        self.begins = behind(self.begins, &window.text[..kept]);
         (self.at, self.from) = (self.at + kept, to - kept);
         Ok(Some(window))
     }
@@ -141,15 +108,15 @@ mod tests {
             let line = format!("é{}{word} {word}\n", "x".repeat(gap));
             let whole = line.repeat(40);
             let ranges: Vec<_> = whole.match_indices(word).map(|(at, _)| at..at + word.len()).collect();
-            let wanted: Vec<_> = ranges.iter().cloned().zip(places(&whole, ranges.iter().cloned())).collect();
+            let places_of_all = places(&whole, (1, 1), ranges.iter().cloned());
+            let wanted: Vec<_> = ranges.into_iter().zip(places_of_all).collect();
             let mut windows = ScanWindows::of_size(whole.as_bytes(), 50, 10);
             let mut found = Vec::new();
             while let Some(window) = windows.next().unwrap() {
                 assert!(window.text.len() <= 50 + 2 * 10 + 6, "{}", window.text.len());
                 let here = window.text.match_indices(word).map(|(at, _)| at..at + word.len());
                 let here: Vec<_> = here.filter(|range| window.counts.contains(&range.start)).collect();
-                let at = places(&window.text, here.iter().cloned());
-                let at = at.into_iter().map(|place| window.place(place));
+                let at = places(&window.text, window.begins, here.iter().cloned());
                 found.extend(here.iter().map(|range| range.start + window.at..range.end + window.at).zip(at));
             }
             assert_eq!(found, wanted, "{gap}");

@@ -75,6 +75,19 @@ fn files_are_reported_by_line_and_column_and_end_with_one() {
 }
 
 #[test]
+fn a_link_that_is_named_is_followed_and_one_in_a_folder_is_not() {
+    let bench = planted();
+    std::os::unix::fs::symlink("tree", bench.path().join("named")).unwrap();
+    std::os::unix::fs::symlink("../tree/.env", bench.path().join("tree/a/link")).unwrap();
+    let report: Value = bench.run(&["scan", "--json", "named"], "").json();
+    let files: Vec<_> = report["findings"].as_array().unwrap().iter().map(|found| &found["file"]).collect();
+    assert_eq!(files, ["named/.env", "named/a/cards.txt"]);
+    let missing = bench.run(&["scan", "tree/nothing", "tree/image"], "");
+    assert_eq!(missing.err.lines().count(), 1, "{}", missing.err);
+    assert!(missing.err.contains("cannot read tree/nothing: No such file"), "{}", missing.err);
+}
+
+#[test]
 fn files_are_reported_as_json_and_as_sarif() {
     let bench = planted();
     let ran = bench.run(&["scan", "--json", "tree"], "");

@@ -11,10 +11,12 @@ mod session;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use leafgate_desk::{Destination, Digest};
-use leafgate_record::{RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord};
+use leafgate_record::{
+    RecordId, Recorded, RecordedApproval, RecordedEdit, Recorder, RequestRecord, RevealRecord,
+};
 use leafgate_store::{ExportFormat, Filter, Log, Store, StoreConfig, StoreKeys, mark, receipt};
 use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys};
 use serde_json::{Value, json};
@@ -93,9 +95,26 @@ fn a_conversation_is_found_by_what_lists_show_of_its_key() {
     for (id, session) in [(1, "SESSION_habc1"), (2, "SESSION_habd2"), (3, "SESSION_habc1x")] {
         let body = body(&[session.to_owned()]);
         taken(store.request(Box::new(RequestRecord { session: session.into(), ..*request(id, &body) })));
+        let (at, token) = (SystemTime::now(), format!("T{id}"));
+        let Recorded::Awaited(kept) =
+            store.reveal(RevealRecord { at, token, session: session.into(), by: String::new() })
+        else {
+            panic!("it is not kept")
+        };
+        kept.blocking_recv().unwrap();
     }
     store.close();
     let log = Log::open(folder.path()).unwrap();
+    let reveals = |begin: &str| {
+        let filter = Filter { session: Some(begin.to_owned()), ..Filter::default() };
+        log.reveals(&filter, 9).unwrap().into_iter().map(|line| line.token).collect::<Vec<_>>()
+    };
+    // Those of all conversations that begin so: their requests may be gone.
+    assert_eq!(
+        (reveals("abd"), reveals("SESSION_habc1")),
+        (vec!["T2".into()], vec!["T3".into(), "T1".into()])
+    );
+    assert_eq!(reveals("bd"), [""; 0]);
     for (begin, found) in [
         ("abd", &[2][..]),
         ("SESSION_habd2", &[2]),
