@@ -25,6 +25,17 @@ impl Losses {
         self.0.push(Loss { pointer: pointer.into(), reason });
     }
 
+    /// Notes the members of an object that a reader does not know.
+    pub(crate) fn note_others(
+        &mut self,
+        node: JsonView<'_>,
+        is_known: impl Fn(&str) -> bool,
+        reason: &'static str,
+    ) {
+        let others = node.members().filter(|(key, _)| !is_known(key));
+        self.0.extend(others.map(|(_, member)| Loss { pointer: member.pointer(), reason }));
+    }
+
     /// Returns the text of a string, and notes a lone surrogate in it, which no text can hold.
     pub(crate) fn text(&mut self, node: Option<JsonView<'_>>) -> Option<String> {
         let node = node?;

@@ -99,6 +99,11 @@ impl<'d> JsonView<'d> {
         })
     }
 
+    /// Returns which of these values a whole number counts, from 0.
+    pub(crate) fn one_of<T: Copy>(self, values: &[T]) -> Option<T> {
+        values.get(usize::try_from(self.integer()?).ok()?).copied()
+    }
+
     pub(crate) fn is_number(self) -> bool {
         self.scalar(ValueType::Number).is_some()
     }

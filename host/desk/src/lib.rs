@@ -1,7 +1,7 @@
 //! Requests that wait for a person: pending turns as a state machine.
 //!
 //! A rule or a mode paused a request, and its client waits. The [`Desk`] keeps the request as a
-//! [`Turn`], takes events, each with its time, and returns [`Effect`]s: send a body, answer a
+//! [`Turn`] and takes events, each with its time. What comes of them are [`Effect`]s: send a body, answer a
 //! connection, publish a change, call at a deadline. The gate carries them out.
 //!
 //! ```text

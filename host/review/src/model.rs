@@ -1,44 +1,40 @@
 //! The state machine under both front ends: the turns that wait, the selected turn, the last
 //! notice.
 //!
-//! It does no I/O and knows no clock: [`Model::update`] takes one [`ModelInput`] and returns the
-//! [`ModelEffect`]s that the front end carries out. Their answers come back as inputs. A refusal of the
-//! gate gives a notice and changes nothing else, so that a front end can keep typed text. A resume
-//! carries the digest of the turn that was shown when the person agreed, never a newer one.
+//! It does no I/O and knows no clock: it is told what happens, and [`Model::next_effect`] is what the
+//! front end must do then. The answers come back by [`Model::answered`]. A refusal of the gate gives a
+//! notice and changes nothing else, so that a front end can keep typed text. A resume carries the digest
+//! of the turn that was shown when the person agreed, never a newer one.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use leafgate_admin::{
     AdminCall, ApiError, CapturedEdits, Diff, EditableRequest, ErrorCode, Event, Excepted, HoldView,
-    ModeView, Payload, Pending, Resumed, SavedList, SessionList, Subagents, TurnMode, TurnSummary, TurnView,
-    read_answer,
+    ModeView, Payload, Pending, Resumed, SavedList, SessionList, ShownText, Subagents, TurnMode, TurnSummary,
+    TurnView, read_answer,
 };
 
 use crate::api::{ApiAnswer, ApiCall};
 use crate::change;
 use crate::outline::Outline;
 
-/// One input.
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
-pub enum ModelInput {
-    /// A call of the person. One about a turn that names none is about the open one.
-    Act(ApiCall),
-    /// The gate's answer to a call.
-    Answer(ApiAnswer),
-    /// An event of the gate.
-    Gate(Event),
-    /// This much time has passed.
-    Tick(Duration),
-}
-
-/// Something that the front end must do.
+/// Something that the front end must do. What stands last is a screen's alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelEffect {
     /// Make this call and pass its answer back.
     Ask(ApiCall),
     /// Ring the bell: a turn began to wait.
     Bell,
+    /// Open this text in the person's own editor, to be read alone unless it may be edited.
+    OpenOutside {
+        /// The text.
+        text: ShownText,
+        /// Whether what the editor leaves of it counts.
+        may_edit: bool,
+    },
+    /// End the loop.
+    Leave,
 }
 
 /// The importance of a notice.
@@ -90,8 +86,8 @@ pub struct Model {
     /// The turn as the person saw it when a resume was refused as stale. It is compared with the
     /// next answer.
     stale: Option<TurnView>,
-    /// What the front end has to do.
-    todo: Vec<ModelEffect>,
+    /// What the front end has to do, in order.
+    pub(crate) todo: VecDeque<ModelEffect>,
 }
 
 impl Model {
@@ -105,22 +101,18 @@ impl Model {
         self.notice = Some(Notice { level, text: text.into() });
     }
 
-    /// Takes one input.
-    pub fn update(&mut self, input: ModelInput) -> Vec<ModelEffect> {
-        match input {
-            ModelInput::Act(call) => self.act(call),
-            ModelInput::Answer(answer) => self.answered(&answer),
-            ModelInput::Gate(event) => self.on_event(event),
-            ModelInput::Tick(passed) => self.pass(passed),
-        }
-        std::mem::take(&mut self.todo)
+    /// Returns the next thing that the front end must do.
+    pub fn next_effect(&mut self) -> Option<ModelEffect> {
+        self.todo.pop_front()
     }
 
-    fn ask(&mut self, call: impl Into<ApiCall>) {
-        self.todo.push(ModelEffect::Ask(call.into()));
+    /// Has the gate asked. Unlike a person's own call, it leaves the last message.
+    pub(crate) fn ask(&mut self, call: impl Into<ApiCall>) {
+        self.todo.push_back(ModelEffect::Ask(call.into()));
     }
 
-    fn act(&mut self, call: ApiCall) {
+    /// The person makes a call. One about a turn that names none is about the open one.
+    pub fn act(&mut self, call: ApiCall) {
         self.notice = None;
         match self.turn() {
             _ if !call.names_no_turn() => self.ask(call),
@@ -132,7 +124,8 @@ impl Model {
         }
     }
 
-    fn answered(&mut self, ApiAnswer { call, json }: &ApiAnswer) {
+    /// The gate has answered a call.
+    pub fn answered(&mut self, ApiAnswer { call, json }: &ApiAnswer) {
         let taken = json.as_ref().map_err(ApiError::clone).and_then(|json| self.take(*call, json));
         self.has_failed = taken.is_err();
         match taken {
@@ -302,7 +295,8 @@ impl Model {
         self.notify(Level::Warning, format!("Not sent: it had changed. {changes}. Look again, then resume."));
     }
 
-    fn on_event(&mut self, event: Event) {
+    /// The gate tells of an event.
+    pub fn on_event(&mut self, event: Event) {
         match event {
             // It is decided with the turn that it waits with.
             Event::Paused { turn } | Event::Changed { turn } if turn.with.is_some() => self.joins(&turn),
@@ -310,7 +304,7 @@ impl Model {
                 let another = if self.turn.is_some() { "Another turn" } else { "A turn" };
                 self.notify(Level::Warning, format!("{another} waits: {}", turn.label));
                 self.note(turn);
-                self.todo.push(ModelEffect::Bell);
+                self.todo.push_back(ModelEffect::Bell);
             }
             Event::Changed { turn } => {
                 if self.turn().is_some_and(|now| now.summary.id == turn.id) {
@@ -362,7 +356,8 @@ impl Model {
         }
     }
 
-    fn pass(&mut self, passed: Duration) {
+    /// This much time has passed.
+    pub fn pass(&mut self, passed: Duration) {
         let passed = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
         let looked_at = self.turn.iter_mut().map(|turn| &mut turn.summary);
         for summary in self.turns.iter_mut().chain(looked_at) {

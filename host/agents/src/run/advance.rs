@@ -1,6 +1,6 @@
 //! What a run does next, once an event was taken.
 
-use leafgate_answer::{AnswerText, Call};
+use leafgate_answer::Call;
 
 use super::effect::{HappenedKind, RunEffect, RunEffects};
 use super::frame::{CallOutcome, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
@@ -11,24 +11,14 @@ use crate::mark::CallMark;
 impl Run {
     /// Does all that can be done now, and returns what its caller is to do.
     pub(super) fn advance(&mut self) -> RunEffects {
-        self.advance_with(None)
-    }
-
-    /// As [`Run::advance`], with what the client said beside its results.
-    pub(super) fn advance_with(&mut self, mut said: Option<AnswerText>) -> RunEffects {
         while !self.over {
             if let Some(frame) = self.settled() {
-                // The client speaks to the entry, behind the results that it gave.
-                let said = if frame == ENTRY { said.take() } else { None };
-                self.close_turn(frame, said);
+                self.close_turn(frame);
             } else if let Some(frame) = self.starved() {
                 self.ask(frame);
             } else {
                 break;
             }
-        }
-        if let Some(text) = said {
-            self.later(text);
         }
         if self.bytes > self.limits.bytes && !self.over {
             self.finish_early();
@@ -49,14 +39,6 @@ impl Run {
         self.frames.iter().find(|frame| spent && queued(frame)).map(|frame| frame.id)
     }
 
-    /// What the client said while the entry waits for somebody is kept for then.
-    fn later(&mut self, text: AnswerText) {
-        self.bytes += text.expose().len();
-        if let Some(open) = &mut self.frames[ENTRY.at()].open {
-            open.said.push(text);
-        }
-    }
-
     /// A frame whose calls all have their results.
     fn settled(&self) -> Option<FrameId> {
         let is_done = |slot: &OpenCall| matches!(slot.state, SlotState::Done(_));
@@ -65,14 +47,13 @@ impl Run {
     }
 
     /// Puts the results of a turn into its frame, which ends with its report or asks again.
-    fn close_turn(&mut self, frame: FrameId, said: Option<AnswerText>) {
+    fn close_turn(&mut self, frame: FrameId) {
         let Some(open) = self.frames[frame.at()].open.take() else { return };
         for slot in open.slots {
             self.record(frame, slot);
         }
-        for text in open.said.into_iter().chain(said) {
-            self.say(frame, Message::Said(text));
-        }
+        // They count since they were said.
+        self.frames[frame.at()].messages.extend(open.said.into_iter().map(Message::Said));
         match open.report {
             Some(report) => {
                 self.frames[frame.at()].completed = true;

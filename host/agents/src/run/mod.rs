@@ -205,7 +205,12 @@ impl Run {
             let what = "tool_access_error: The client gave no result for this call.";
             self.answer(frame, slot, what.into(), true);
         }
-        Ok(self.advance_with(said))
+        // The client speaks to the entry, behind all that the entry waits for.
+        if let (Some(text), Some(open)) = (said, &mut self.frames[ENTRY.at()].open) {
+            self.bytes += text.expose().len();
+            open.said.push(text);
+        }
+        Ok(self.advance())
     }
 
     /// When time matters next: then [`Run::elapse`] is to be called. A call that comes too early does no harm.

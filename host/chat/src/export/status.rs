@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::node::JsonView;
 
 words! {
-    /// How a request ended.
+    /// How a request ended: `modelState`, by its numbers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum RequestStatus {
@@ -33,24 +33,18 @@ impl RequestStatus {
     /// An error decides before the model's state, because an answer that broke off may be marked
     /// complete. Older versions wrote `isCanceled` instead of the state.
     pub(crate) fn of(request: JsonView<'_>) -> RequestStatus {
-        let state = request.path(&["modelState", "value"]).and_then(JsonView::integer);
+        let state = request.path(&["modelState", "value"]).filter(|state| state.integer().is_some());
+        let state = state.map(|state| state.one_of(Self::ALL).unwrap_or(RequestStatus::Unknown));
         let failure = RequestFailure::of(request);
-        let is_cancelled = request.is_true("isCanceled");
-        if is_cancelled || state == Some(2) || failure.as_ref().is_some_and(RequestFailure::is_cancel) {
+        let is_cancelled = request.is_true("isCanceled") || state == Some(RequestStatus::Cancelled);
+        if is_cancelled || failure.as_ref().is_some_and(RequestFailure::is_cancel) {
             return RequestStatus::Cancelled;
         }
         if failure.is_some() {
             return RequestStatus::Failed;
         }
-        match state {
-            Some(0) => RequestStatus::Pending,
-            Some(1) => RequestStatus::Complete,
-            Some(3) => RequestStatus::Failed,
-            Some(4) => RequestStatus::NeedsInput,
-            Some(_) => RequestStatus::Unknown,
-            None if request.get_some("result").is_some() => RequestStatus::Complete,
-            None => RequestStatus::Pending,
-        }
+        let is_answered = request.get_some("result").is_some();
+        state.unwrap_or(if is_answered { RequestStatus::Complete } else { RequestStatus::Pending })
     }
 }
 

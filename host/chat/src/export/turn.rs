@@ -153,18 +153,18 @@ pub enum FileEditKind {
 }
 
 words! {
-    /// A person's decision about a change: `eventKind`.
+    /// A person's decision about a change: `eventKind`, by its numbers.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum ChangeDecision {
+        /// A value that this version does not know.
+        Unknown = "something else was done",
         /// 1: kept it.
         Kept = "kept",
         /// 2: undid it.
         Undone = "taken back",
         /// 3: changed it further.
         Modified = "changed by the person",
-        /// A value that this version does not know.
-        Unknown = "something else was done",
     }
     /// Returns what people read.
     pub fn words = 0;
@@ -273,20 +273,15 @@ fn result(part: JsonView<'_>, request: JsonView<'_>) -> Option<String> {
 }
 
 fn confirmation(part: JsonView<'_>) -> Confirmation {
+    use Confirmation::{Denied, NotNeeded, Person, Remembered, Setting, Skipped};
+    /// By their numbers.
+    const KINDS: [Confirmation; 6] = [Denied, NotNeeded, Setting, Remembered, Person, Skipped];
     let Some(confirmed) = part.get_some("isConfirmed") else { return Confirmation::NotRecorded };
+    let by_kind = || confirmed.get("type")?.one_of(&KINDS);
     match confirmed.boolean() {
-        Some(true) => return Confirmation::Yes,
-        Some(false) => return Confirmation::Denied,
-        None => {}
-    }
-    match confirmed.get_integer("type") {
-        Some(0) => Confirmation::Denied,
-        Some(1) => Confirmation::NotNeeded,
-        Some(2) => Confirmation::Setting,
-        Some(3) => Confirmation::Remembered,
-        Some(4) => Confirmation::Person,
-        Some(5) => Confirmation::Skipped,
-        _ => Confirmation::NotRecorded,
+        Some(true) => Confirmation::Yes,
+        Some(false) => Confirmation::Denied,
+        None => by_kind().unwrap_or(Confirmation::NotRecorded),
     }
 }
 
@@ -304,26 +299,18 @@ fn edits(request: JsonView<'_>) -> Vec<FileEdit> {
             kept: None,
         }
     });
+    let decided = |event: JsonView<'_>| event.get("eventKind")?.one_of(ChangeDecision::ALL);
     let events = request.list("editedFileEvents").map(|event| FileEdit {
         kind: FileEditKind::Event,
         file: event.get("uri").and_then(uri::place).unwrap_or_default(),
         changes: None,
-        kept: Some(match event.get_integer("eventKind") {
-            Some(1) => ChangeDecision::Kept,
-            Some(2) => ChangeDecision::Undone,
-            Some(3) => ChangeDecision::Modified,
-            _ => ChangeDecision::Unknown,
-        }),
+        kept: Some(decided(event).unwrap_or(ChangeDecision::Unknown)),
     });
     groups.chain(events).collect()
 }
 
 fn vote(request: JsonView<'_>) -> Option<Vote> {
-    let helpful = match request.get("vote")?.integer()? {
-        0 => false,
-        1 => true,
-        _ => return None,
-    };
+    let helpful = request.get("vote")?.one_of(&[false, true])?;
     Some(Vote { helpful, reason: request.get_text("voteDownReason") })
 }
 

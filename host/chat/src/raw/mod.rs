@@ -28,10 +28,6 @@ pub enum RawRole {
 impl RawRole {
     const ALL: [RawRole; 4] = [RawRole::System, RawRole::User, RawRole::Assistant, RawRole::Tool];
 
-    fn from_number(number: i64) -> Option<RawRole> {
-        usize::try_from(number).ok().and_then(|number| RawRole::ALL.get(number).copied())
-    }
-
     fn number(self) -> i64 {
         self as i64
     }

@@ -40,7 +40,7 @@ fn role(node: JsonView<'_>) -> Read<Option<RawRole>> {
     if !role.is_number() {
         return Err(InputError::at(role, "the role of a raw message is a number from 0 to 3"));
     }
-    Ok(role.integer().and_then(RawRole::from_number))
+    Ok(role.one_of(&RawRole::ALL))
 }
 
 /// Reads the parts of a content.
@@ -79,11 +79,8 @@ fn kind(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
 }
 
 fn note_unknown(node: JsonView<'_>, known: &[&str], losses: &mut Losses) {
-    for (key, member) in node.members() {
-        if key != "type" && !known.contains(&&*key) {
-            losses.note(member.pointer(), "no part of this kind has a member with this name");
-        }
-    }
+    let is_known = |key: &str| key == "type" || known.contains(&key);
+    losses.note_others(node, is_known, "no part of this kind has a member with this name");
 }
 
 fn image(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {

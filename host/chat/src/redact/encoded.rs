@@ -2,14 +2,15 @@
 //! settings included, as hexadecimal digits into the authority of every address. A policy finds
 //! secrets there, and can only hold the file for them.
 //!
-//! Here the policy gets a [`DecodedShadow`]: the same export with decoded texts in the places of the
-//! encoded ones, so that rules select as they do in the export itself. The redactions there are
-//! encoded again and written into the export.
+//! Here the policy gets shadows of the export: the same with decoded texts in the places of the encoded
+//! ones, so that rules select as they do in the export itself. The redactions there are encoded again and
+//! written into the export.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use leafgate_detect::Encoding;
 use leafgate_tree::{
     Access, Author, Document, Draft, EditError, Leaf, NodeId, ParseError, Redaction, ValueType,
@@ -73,87 +74,52 @@ fn encode(text: &str, like: &str) -> String {
 /// run of the policy; an address of a dev container has two.
 const MOST_IN_A_LEAF: usize = 64;
 
-/// An export in which each leaf with encoded text holds one such text, decoded, instead.
-pub struct DecodedShadow<'e> {
-    /// The export's bytes with the decoded texts in them.
-    pub bytes: bytes::Bytes,
-    places: Vec<(String, Vec<&'e Encoded>)>,
-}
-
-/// A redaction of an encoded text. It has no `Debug`: it holds the text.
-pub struct Reencoded<'e> {
-    encoded: &'e Encoded,
-    /// With the whole text, redacted.
-    stand_in: StandIn,
-}
-
-/// Returns the shadows that show all encoded texts, one after the other: as many as one leaf has
-/// different texts. There is none where a leaf has too many: a policy finds them in their encoding, and holds the file.
-pub fn shadows<'e>(
+/// Redacts the encoded texts of an export: `judge` redacts the same export with decoded texts in their
+/// places, and what it put there is encoded again. It is asked as often as one leaf has different texts.
+/// It is not asked where a leaf has too many: a policy finds them in their encoding, and holds the file.
+///
+/// # Errors
+/// Those of `judge`. A leaf that cannot be set, or a draft that renders no JSON, is none of these.
+pub fn redact<E: From<EditError> + From<ParseError>>(
     document: &Arc<Document>,
-    encoded: &'e [Encoded],
-) -> impl Iterator<Item = Result<DecodedShadow<'e>, EditError>> {
+    mut judge: impl FnMut(Bytes) -> Result<Draft, E>,
+) -> Result<Draft, E> {
+    let hidden = encoded(document);
     let mut by_leaf: BTreeMap<NodeId, BTreeMap<&str, Vec<&Encoded>>> = BTreeMap::new();
-    for one in encoded {
+    for one in &hidden {
         by_leaf.entry(one.node).or_default().entry(&one.text).or_default().push(one);
     }
     if by_leaf.values().any(|texts| texts.len() > MOST_IN_A_LEAF) {
         by_leaf.clear();
     }
-    let mut texts: Vec<_> = by_leaf.into_iter().map(|(node, texts)| (node, texts.into_values())).collect();
-    let document = Arc::clone(document);
-    std::iter::from_fn(move || {
-        let round: Vec<_> =
-            texts.iter_mut().filter_map(|(node, texts)| Some((*node, texts.next()?))).collect();
-        (!round.is_empty()).then(|| shadow(&document, round))
-    })
-}
-
-fn shadow<'e>(
-    document: &Arc<Document>,
-    round: Vec<(NodeId, Vec<&'e Encoded>)>,
-) -> Result<DecodedShadow<'e>, EditError> {
-    let mut draft = Draft::new(Arc::clone(document));
-    for (node, same) in &round {
-        let text = same.first().map_or("", |one| &one.text);
-        draft.set(*node, text, &Author::Person)?;
-    }
-    let places = round.into_iter().map(|(node, same)| (document.pointer(node), same)).collect();
-    Ok(DecodedShadow { bytes: draft.render(), places })
-}
-
-impl<'e> DecodedShadow<'e> {
-    /// Returns the policy's redactions in the decoded texts, given its draft of the shadow.
-    ///
-    /// # Errors
-    /// A draft that renders no JSON, which none does.
-    pub fn redacted(&self, draft: &Draft) -> Result<Vec<Reencoded<'e>>, ParseError> {
-        let before = draft.document();
-        let after = rendered(draft, before.format())?;
-        let found = self.places.iter().filter_map(|(pointer, same)| {
-            let node = before.resolve(pointer).ok()?;
-            let below = before.subtree(node);
-            let record = draft.redactions().find(|record| below.contains(&record.node.index()))?;
-            let stand_in = StandIn {
-                label: record.label.clone(),
-                replacement: after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned(),
-                author: record.author.clone(),
-            };
-            let again = move |&encoded: &&'e Encoded| Reencoded { encoded, stand_in: stand_in.clone() };
-            Some(same.iter().map(again).collect::<Vec<_>>())
-        });
-        Ok(found.flatten().collect())
+    let mut texts: Vec<_> = by_leaf.into_iter().map(|(node, texts)| (node, texts.into_iter())).collect();
+    let mut opened = Draft::new(Arc::clone(document));
+    loop {
+        let next = texts.iter_mut().filter_map(|(node, texts)| Some((*node, texts.next()?)));
+        let round: Vec<_> = next.collect();
+        if round.is_empty() {
+            return Ok(opened);
+        }
+        let mut shadow = Draft::new(Arc::clone(document));
+        for (node, (text, _)) in &round {
+            shadow.set(*node, text, &Author::Person)?;
+        }
+        let seen = judge(shadow.render())?;
+        let after = rendered(&seen, seen.document().format())?;
+        for (node, (_, same)) in round {
+            let Some(stand_in) = stand_in(&seen, &after, &document.pointer(node)) else { continue };
+            // What cannot be written stays, and the policy holds the file for it as well.
+            same.into_iter().for_each(|one| drop(write(&mut opened, one, &stand_in)));
+        }
     }
 }
 
-impl Reencoded<'_> {
-    /// Writes the redacted text into the export, encoded as before.
-    ///
-    /// # Errors
-    /// The leaf cannot be redacted, or no longer holds the encoded text.
-    pub fn write(&self, draft: &mut Draft) -> Result<(), EditError> {
-        write(draft, self.encoded, &self.stand_in)
-    }
+/// Returns what a policy put in the place of a decoded text, where it redacted something of it.
+fn stand_in(seen: &Draft, after: &Document, pointer: &str) -> Option<StandIn> {
+    let below = seen.document().subtree(seen.document().resolve(pointer).ok()?);
+    let record = seen.redactions().find(|record| below.contains(&record.node.index()))?;
+    let replacement = after.settable(after.resolve(pointer).ok()?)?.text().into_cow().into_owned();
+    Some(StandIn { label: record.label.clone(), replacement, author: record.author.clone() })
 }
 
 /// Replaces an encoded text by another one.

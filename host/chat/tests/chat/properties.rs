@@ -32,11 +32,11 @@ fn use_in_every_way(file: &Value) {
         }
     }
     let document = Arc::new(document);
-    let hidden = encoded::encoded(&document);
-    for shadow in encoded::shadows(&document, &hidden).map(Result::unwrap) {
-        let shown = parse(std::str::from_utf8(&shadow.bytes).unwrap(), Format::VscodeChat);
-        assert!(shadow.redacted(&Draft::new(Arc::new(shown))).unwrap().is_empty());
-    }
+    let opened = encoded::redact(&document, |shadow| {
+        let shown = parse(std::str::from_utf8(&shadow).unwrap(), Format::VscodeChat);
+        Ok::<_, Box<dyn std::error::Error>>(Draft::new(Arc::new(shown)))
+    });
+    assert!(!opened.unwrap().is_dirty());
 }
 
 /// Every call has one result right behind its message, and every result its call.

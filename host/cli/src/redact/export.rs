@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use leafgate_chat::redact::copies::{Copies, KnownCopies};
-use leafgate_chat::redact::encoded::{encoded, encoded_keys, shadows};
+use leafgate_chat::redact::encoded::{self, encoded, encoded_keys};
 use leafgate_chat::redact::ranges::{self, AUTHOR};
 use leafgate_chat::redact::seams;
 use leafgate_gate::session_key;
@@ -51,7 +51,11 @@ pub(crate) fn judge(policy: &Policy, document: Document) -> anyhow::Result<Judge
     let session = session_key(&keys, &document);
     let (vault, known) = (Vault::new(keys), KnownCopies::default());
     let mut judge = RedactJudge { policy, session: &session, vault, format: Format::VscodeChat, known };
-    let opened = judge.redact_encoded(&document)?;
+    let opened = encoded::redact(&document, |shadow| {
+        let seen = judge.evaluate(judge.parse(shadow)?).draft;
+        judge.known.learn(&seen);
+        anyhow::Ok(seen)
+    })?;
     let document = judge.redacted(&opened)?;
     let (seams, unclear, joined) = judge.seams(&document, &seams::runs(&document))?;
     let document = judge.redacted(&seams)?;
@@ -102,22 +106,4 @@ pub(super) fn redact(policy: &Policy, document: Document) -> anyhow::Result<Reda
         notes: ranges.stale.iter().map(apply::stale_range).chain(untraced).collect(),
         ..Redacted::default()
     })
-}
-
-impl RedactJudge<'_> {
-    /// Redacts encoded texts. If that fails, the policy finds the text in its encoding, and holds
-    /// the file.
-    fn redact_encoded(&mut self, document: &Arc<Document>) -> anyhow::Result<Draft> {
-        let mut opened = Draft::new(Arc::clone(document));
-        let hidden = encoded(document);
-        for shadow in shadows(document, &hidden) {
-            let shadow = shadow.context("cannot look into the encoded texts")?;
-            let seen = self.evaluate(self.parse(shadow.bytes.clone())?).draft;
-            for found in shadow.redacted(&seen)? {
-                let _ = found.write(&mut opened);
-            }
-            self.known.learn(&seen);
-        }
-        Ok(opened)
-    }
 }

@@ -7,7 +7,7 @@ use leafgate_policy::Hold;
 
 use super::Desk;
 use super::beside::SharedDecision;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effect;
 use crate::identity::{ConnectionId, RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::reviewer::Reviewer;
@@ -39,19 +39,11 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// The gate must ask this before it asks the policy: a newer generation might let through what
     /// an older one paused, and the same request would leave twice.
-    #[must_use = "the effects must be carried out"]
-    pub fn join(
-        &mut self,
-        key: &RequestKey,
-        connection: ConnectionId,
-        now: Tick,
-    ) -> (Option<TurnId>, Effects) {
+    pub fn join(&mut self, key: &RequestKey, connection: ConnectionId, now: Tick) -> Option<TurnId> {
         self.run_clock(now);
-        let known = self.pending_as(key, &[]);
-        if let Some(turn) = known {
-            self.attach(turn, connection);
-        }
-        (known, self.done())
+        let known = self.pending_as(key, &[])?;
+        self.attach(known, connection);
+        Some(known)
     }
 
     /// Event: the policy or a mode paused a request.
@@ -60,33 +52,26 @@ impl<G: Reviewer> Desk<G> {
     /// Another main request of the same session takes the place of a turn that waits by a mode, and
     /// queues behind one that waits by a rule. Decisions made while the request was being judged
     /// hold for it too: a cancelled question, modes that were turned off.
-    #[must_use = "the effects must be carried out"]
-    pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> (Admission, Effects) {
+    pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> Admission {
         let arrival = arrival.into();
         self.run_clock(now);
-        let admission = match self.pending_as(&arrival.key, &arrival.paused.holds) {
-            Some(turn) => {
-                self.attach(turn, arrival.paused.connection);
-                Admission::Joined(turn)
-            }
-            None => match self.decided(&arrival, now) {
-                Some(dismissal) => {
-                    self.refuse(dismissal, arrival.paused.connection);
-                    Admission::Dismissed(dismissal)
-                }
-                None => match self.shares(&arrival) {
-                    Some(shared) => self.take_beside(arrival, shared, now),
-                    None => self.take_in(arrival, now),
-                },
-            },
-        };
-        (admission, self.done())
+        if let Some(turn) = self.pending_as(&arrival.key, &arrival.paused.holds) {
+            self.attach(turn, arrival.paused.connection);
+            return Admission::Joined(turn);
+        }
+        if let Some(dismissal) = self.decided(&arrival, now) {
+            self.refuse(dismissal, arrival.paused.connection);
+            return Admission::Dismissed(dismissal);
+        }
+        match self.shares(&arrival) {
+            Some(shared) => self.take_beside(arrival, shared, now),
+            None => self.take_in(arrival, now),
+        }
     }
 
     /// Event: a connection is lost. Its turn waits a short time for the same request on another
     /// one.
-    #[must_use = "the effects must be carried out"]
-    pub fn lose(&mut self, connection: ConnectionId, now: Tick) -> Effects {
+    pub fn lose(&mut self, connection: ConnectionId, now: Tick) {
         self.run_clock(now);
         let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
         if let Some(turn) = lost {
@@ -95,7 +80,6 @@ impl<G: Reviewer> Desk<G> {
             self.todo.push(Effect::Changed(turn));
             self.account(turn);
         }
-        self.done()
     }
 
     /// Returns the turn of the same request that shows all of these holds. Clients ask the same

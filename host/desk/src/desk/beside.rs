@@ -10,7 +10,7 @@ use super::Desk;
 use super::decide::TurnEnding;
 use crate::beside::{Addition, Lead, Repeats, covers};
 use crate::digest::Destination;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effect;
 use crate::error::DeskError;
 use crate::identity::{RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal};
@@ -73,12 +73,9 @@ impl<G: Reviewer> Desk<G> {
 
     /// Event: a side request that came before a turn repeats its words. From now on it waits with
     /// that one, where it may.
-    #[must_use = "the effects must be carried out"]
-    pub fn stand_beside(&mut self, side: TurnId, repeats: Repeats, now: Tick) -> Effects {
+    pub fn stand_beside(&mut self, side: TurnId, repeats: Repeats, now: Tick) {
         self.run_clock(now);
-        let Some(found) = self.turns.get(&side).filter(|turn| turn.stands_alone()) else {
-            return self.done();
-        };
+        let Some(found) = self.turns.get(&side).filter(|turn| turn.stands_alone()) else { return };
         let holds: Vec<Hold> = found.holds().iter().map(|held| held.hold.clone()).collect();
         match self.shared(&repeats, &found.to, &holds) {
             Some(SharedDecision::With(lead)) => {
@@ -96,7 +93,6 @@ impl<G: Reviewer> Desk<G> {
                 }
             }
         }
-        self.done()
     }
 
     /// What a side request that arrives shares, where it may.

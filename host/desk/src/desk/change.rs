@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leafgate_tree::SectionId;
 
 use super::Desk;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effect;
 use crate::error::DeskError;
 use crate::identity::TurnId;
 use crate::reviewer::Reviewer;
@@ -34,20 +34,20 @@ impl<G: Reviewer> Desk<G> {
     /// # Errors
     /// [`DeskError::Conflict`] where another change came in between. [`DeskError::NoRoom`] where it
     /// adds more than there is room for. Others where the turn is over by now, or out of time.
-    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<Effects, DeskError> {
+    pub fn accept(&mut self, revised: Revised, now: Tick) -> Result<(), DeskError> {
         let turn = revised.turn;
         let found = self.at_front(turn, now)?;
         if found.version != revised.base {
             return Err(DeskError::Conflict { turn });
         }
         let session = Arc::clone(found.session());
-        let Some(outcome) = revised.outcome else { return Ok(Effects::new()) };
+        let Some(outcome) = revised.outcome else { return Ok(()) };
         let (before, limit) = (found.memory, self.limits.memory);
         let total = self.memory().saturating_sub(before).saturating_add(outcome.memory);
         if outcome.adds_text && outcome.memory > before && total > limit {
             return Err(DeskError::NoRoom { turn, limit });
         }
-        let Some(found) = self.turns.get_mut(&turn) else { return Ok(Effects::new()) };
+        let Some(found) = self.turns.get_mut(&turn) else { return Ok(()) };
         found.draft = Arc::new(outcome.draft);
         found.version = outcome.version;
         found.rendering = outcome.rendering;
@@ -58,7 +58,7 @@ impl<G: Reviewer> Desk<G> {
         // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
         self.todo.push(Effect::Changed(turn));
-        Ok(self.done())
+        Ok(())
     }
 
     /// Event: a person pins sections, in the order in which people are to see them, and unpins all
@@ -67,7 +67,7 @@ impl<G: Reviewer> Desk<G> {
     /// # Errors
     /// [`DeskError::NoSuchPlace`] for a section that the request does not have or that lies inside
     /// another one. Others where the turn is over.
-    pub fn arrange(&mut self, turn: TurnId, sections: &[SectionId]) -> Result<Effects, DeskError> {
+    pub fn arrange(&mut self, turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError> {
         let document = Arc::clone(self.turn(turn)?.draft.document());
         let (mut pins, mut seen) = (Vec::new(), BTreeSet::new());
         for &section in sections {
@@ -79,10 +79,10 @@ impl<G: Reviewer> Desk<G> {
                 pins.push(section);
             }
         }
-        let Some(found) = self.turns.get_mut(&turn).filter(|found| found.pins != pins) else {
-            return Ok(Effects::new());
-        };
-        found.pins = pins;
-        Ok(vec![Effect::Changed(turn)])
+        if let Some(found) = self.turns.get_mut(&turn).filter(|found| found.pins != pins) {
+            found.pins = pins;
+            self.todo.push(Effect::Changed(turn));
+        }
+        Ok(())
     }
 }

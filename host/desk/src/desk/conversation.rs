@@ -3,7 +3,7 @@
 use super::Desk;
 use leafgate_admin::{ActiveSession, SessionView, ShownText, SubagentView, Subagents, TurnClass};
 
-use crate::effect::{Effect, Effects};
+use crate::effect::Effect;
 use crate::error::DeskError;
 use crate::reason::CancelReason;
 use crate::reviewer::Reviewer;
@@ -15,8 +15,7 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// A main one makes its conversation the newest. Where that has turns for another model, it
     /// begins anew, and they are given up.
-    #[must_use = "the effects must be carried out"]
-    pub fn receive(&mut self, request: &Request, now: Tick) -> Effects {
+    pub fn receive(&mut self, request: &Request, now: Tick) {
         self.run_clock(now);
         if request.class == TurnClass::Main {
             let old = self.turns_of(&request.session, |turn| turn.is_of_another_model(request.model));
@@ -27,7 +26,6 @@ impl<G: Reviewer> Desk<G> {
                 self.todo.push(Effect::SessionsChanged);
             }
         }
-        self.done()
     }
 
     /// Event: the policy has judged a main request. The conversation is shown by what the user said
@@ -41,26 +39,26 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// # Errors
     /// [`DeskError::NoSuchSession`].
-    pub fn select(&mut self, session: &str) -> Result<Effects, DeskError> {
-        match self.sessions.select(session) {
-            true => Ok(vec![Effect::SessionsChanged]),
-            false => Err(DeskError::NoSuchSession),
+    pub fn select(&mut self, session: &str) -> Result<(), DeskError> {
+        if !self.sessions.select(session) {
+            return Err(DeskError::NoSuchSession);
         }
+        self.todo.push(Effect::SessionsChanged);
+        Ok(())
     }
 
     /// Event: a person wants the newest conversation to be the active one, or the present one to
     /// stay it.
-    #[must_use = "the effects must be carried out"]
-    pub fn follow(&mut self, follows: bool) -> Effects {
+    pub fn follow(&mut self, follows: bool) {
         self.sessions.follow(follows);
-        vec![Effect::SessionsChanged]
+        self.todo.push(Effect::SessionsChanged);
     }
 
     /// Event: a conversation is closed. What waits of it is given up.
     ///
     /// # Errors
     /// [`DeskError::NoSuchSession`] where there is neither such a conversation nor a turn of one.
-    pub fn dispose(&mut self, session: &str, now: Tick) -> Result<Effects, DeskError> {
+    pub fn dispose(&mut self, session: &str, now: Tick) -> Result<(), DeskError> {
         if !self.knows(session) && !self.has_pending(session) {
             return Err(DeskError::NoSuchSession);
         }
@@ -71,16 +69,14 @@ impl<G: Reviewer> Desk<G> {
         self.monitor.forget(session);
         self.forget_saved();
         self.todo.push(Effect::SessionsChanged);
-        Ok(self.done())
+        Ok(())
     }
 
     /// Event: the policy has judged a request of an agent.
-    #[must_use = "the effects must be carried out"]
-    pub fn observe(&mut self, request: SubagentView) -> Effects {
+    pub fn observe(&mut self, request: SubagentView) {
         let kept = self.monitor.keep(request, self.limits.subagents);
-        match self.limits.subagents {
-            0 => Vec::new(),
-            _ => vec![Effect::Observed(Box::new(kept))],
+        if self.limits.subagents > 0 {
+            self.todo.push(Effect::Observed(Box::new(kept)));
         }
     }
 

@@ -8,7 +8,7 @@ use leafgate_policy::OnTimeout;
 
 use super::Desk;
 use crate::digest::Digest;
-use crate::effect::{Effect, Effects, TurnRelease};
+use crate::effect::{Effect, TurnRelease};
 use crate::error::DeskError;
 use crate::identity::{ConnectionId, TurnId};
 use crate::reason::{CancelReason, Dismissal};
@@ -56,7 +56,7 @@ impl<G: Reviewer> Desk<G> {
     /// # Errors
     /// Where it is over, out of time, queued or without a client; where the body that would leave
     /// is not the one that they saw; where a rule blocks it, or its API would refuse it.
-    pub fn resume(&mut self, turn: TurnId, seen: &Digest, now: Tick) -> Result<Effects, DeskError> {
+    pub fn resume(&mut self, turn: TurnId, seen: &Digest, now: Tick) -> Result<(), DeskError> {
         let found = self.at_front(turn, now)?;
         if found.connection().is_none() {
             return Err(DeskError::Disconnected { turn });
@@ -67,14 +67,14 @@ impl<G: Reviewer> Desk<G> {
         found.may_leave()?;
         self.forget_old(1 + found.beside.len());
         self.end(turn, TurnEnding::Sent { by: "user" }, now);
-        Ok(self.done())
+        Ok(())
     }
 
     /// Event: a turn is cancelled, at the front or queued.
     ///
     /// # Errors
     /// Where it is over already, or out of time.
-    pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<Effects, DeskError> {
+    pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<(), DeskError> {
         let found = self.actionable(turn, now)?;
         let (session, class) = (Arc::clone(found.session()), found.class);
         self.forget_old(1);
@@ -84,16 +84,14 @@ impl<G: Reviewer> Desk<G> {
             let beside = self.turns_of(&session, |turn| turn.class == TurnClass::Side);
             self.discard(beside, reason, now);
         }
-        Ok(self.done())
+        Ok(())
     }
 
     /// Event: the gate stops. Nothing is pending afterwards.
-    #[must_use = "the effects must be carried out"]
-    pub fn close(&mut self, now: Tick) -> Effects {
+    pub fn close(&mut self, now: Tick) {
         self.run_clock(now);
         let all: Vec<_> = self.turns.keys().copied().collect();
         self.discard(all, CancelReason::GateStopped, now);
-        self.done()
     }
 
     /// Discards turns, the newest first: none of them moves to the front on the way.
@@ -115,13 +113,11 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Event: time has passed.
-    #[must_use = "the effects must be carried out"]
-    pub fn elapse(&mut self, now: Tick) -> Effects {
+    pub fn elapse(&mut self, now: Tick) {
         self.run_clock(now);
         if self.tidy(now) {
             self.todo.push(Effect::SessionsChanged);
         }
-        self.done()
     }
 
     /// Ends the turns whose time is over, the earliest first.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use leafgate_admin::{ModeView, TurnClass, TurnMode};
 
 use super::Desk;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effect;
 use crate::error::DeskError;
 use crate::mode::ModePause;
 use crate::question::Question;
@@ -53,24 +53,17 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// Where its conversation has a turn that waits by a mode, the request is to take that place,
     /// whatever the mode is now: a person asked to see what this conversation sends next.
-    #[must_use = "the effects must be carried out"]
-    pub fn ask(
-        &mut self,
-        session: &str,
-        class: TurnClass,
-        question: Option<&Question>,
-        now: Tick,
-    ) -> (Asked, Effects) {
+    pub fn ask(&mut self, session: &str, class: TurnClass, question: Option<&Question>, now: Tick) -> Asked {
         self.run_clock(now);
         if let Some(reason) = question.and_then(|question| self.cancels.of(session, question, now)) {
             let again = Dismissal::CancelledBefore { reason, limit: self.limits.cancel_holds };
-            return (Asked::Dismissed(again), self.done());
+            return Asked::Dismissed(again);
         }
         let asked = match class {
             TurnClass::Main => self.pause_by_mode(session),
             TurnClass::Subagent | TurnClass::Side => None,
         };
-        (asked.map_or(Asked::Nothing, Asked::Pause), self.done())
+        asked.map_or(Asked::Nothing, Asked::Pause)
     }
 
     fn pause_by_mode(&mut self, session: &str) -> Option<ModePause> {
@@ -94,8 +87,7 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// Turning off gives up what waits because of a mode, and leaves alone what a rule paused. Any
     /// other choice gives nothing up: what waits under `autoOverride` is what it captures.
-    #[must_use = "the effects must be carried out"]
-    pub fn set_mode(&mut self, mode: TurnMode, now: Tick) -> Effects {
+    pub fn set_mode(&mut self, mode: TurnMode, now: Tick) {
         self.run_clock(now);
         let before = self.modes.mode();
         self.modes.choose(mode);
@@ -107,7 +99,6 @@ impl<G: Reviewer> Desk<G> {
             TurnMode::AutoOverride => self.capture_what_waits(),
             TurnMode::InterceptOnce | TurnMode::InterceptAlways => {}
         }
-        self.done()
     }
 
     fn end_modes(&mut self, now: Tick) {
@@ -136,23 +127,20 @@ impl<G: Reviewer> Desk<G> {
 
     /// Event: a turn that waited to be captured was let go, and its edits are saved. Nothing is
     /// left to capture, whether there were any or not.
-    #[must_use = "the effects must be carried out"]
-    pub fn captured(&mut self) -> Effects {
+    pub fn captured(&mut self) {
         self.modes.captured();
-        vec![Effect::ModeChanged]
+        self.todo.push(Effect::ModeChanged);
     }
 
     /// Event: there are saved edits for every conversation, or none any more.
-    #[must_use = "the effects must be carried out"]
-    pub fn save(&mut self, saved: bool) -> Effects {
-        if self.modes.save(saved) { vec![Effect::ModeChanged] } else { Effects::new() }
+    pub fn save(&mut self, saved: bool) {
+        self.todo.extend(self.modes.save(saved).then_some(Effect::ModeChanged));
     }
 
     /// Event: these conversations have saved edits of their own, and no others. They end with
     /// them.
-    #[must_use = "the effects must be carried out"]
-    pub fn save_in(&mut self, sessions: &[Arc<str>]) -> Effects {
-        if self.modes.save_in(sessions) { vec![Effect::ModeChanged] } else { Effects::new() }
+    pub fn save_in(&mut self, sessions: &[Arc<str>]) {
+        self.todo.extend(self.modes.save_in(sessions).then_some(Effect::ModeChanged));
     }
 
     /// Returns whether saved edits are applied to requests.
@@ -164,11 +152,12 @@ impl<G: Reviewer> Desk<G> {
     ///
     /// # Errors
     /// [`DeskError::NoCapture`] where no saved edits are applied.
-    pub fn capture(&mut self) -> Result<Effects, DeskError> {
-        match self.modes.capture() {
-            true => Ok(vec![Effect::ModeChanged]),
-            false => Err(DeskError::NoCapture),
+    pub fn capture(&mut self) -> Result<(), DeskError> {
+        if !self.modes.capture() {
+            return Err(DeskError::NoCapture);
         }
+        self.todo.push(Effect::ModeChanged);
+        Ok(())
     }
 
     /// Returns the mode in force, and what it means for the next turns.

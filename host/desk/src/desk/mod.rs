@@ -1,8 +1,9 @@
 //! The desk: all pending turns of one gate, and the events that change them.
 //!
-//! Every event is one call with its time, and returns what the gate must do. The calls do little
-//! work and never wait, so a plain mutex around a desk is enough. Slow work (digests, redaction,
-//! judging) happens outside, in [`crate::Arrival::from`] and [`crate::Revision::make`].
+//! Every event is one call with its time. What the gate must do then stands in the desk until it is
+//! taken by [`Desk::effects`], so that no answer of an event can drop it. The calls do little work and
+//! never wait, so a plain mutex around a desk is enough. Slow work (digests, redaction, judging)
+//! happens outside, in [`crate::Arrival::from`] and [`crate::Revision::make`].
 
 mod arrive;
 mod beside;
@@ -56,7 +57,7 @@ pub struct Desk<G> {
     last: TurnId,
     /// The deadline that was last asked for.
     announced: Option<Tick>,
-    /// What the present event has the gate do.
+    /// What events have the gate do, until it takes that.
     todo: Effects,
 }
 
@@ -216,8 +217,9 @@ impl<G: Reviewer> Desk<G> {
         }
     }
 
-    /// Returns the effects of an event, with the next deadline if it has changed.
-    fn done(&mut self) -> Effects {
+    /// Takes what the gate must do, in order, with the next deadline if it has changed. Must follow every event.
+    #[must_use = "the effects must be carried out"]
+    pub fn effects(&mut self) -> Effects {
         let next = self.next_deadline();
         if next != self.announced {
             self.announced = next;

@@ -47,7 +47,7 @@ impl Turns {
         };
         for (turn, draft, holds, guard) in sides {
             if let Some(repeats) = Repeats::of(&draft, &guard.to, &holds, &*guard, &leads) {
-                self.event(|desk, now| ((), desk.stand_beside(turn, repeats, now)));
+                self.event(|desk, now| desk.stand_beside(turn, repeats, now));
             }
         }
     }

@@ -28,7 +28,7 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick,
+    Dismissal, Effect, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick,
     TurnId,
 };
 use leafgate_policy::{Evaluation, Hold, On};
@@ -148,9 +148,9 @@ impl Turns {
         let mut state = self.lock();
         let now = self.now();
         let (connection, decision) = state.connect();
-        let (joined, effects) = state.desk.join(&key, connection, now);
+        let joined = state.desk.join(&key, connection, now);
         let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(&turn.reviewer));
-        self.carry_out(&mut state, effects, now);
+        self.carry_out(&mut state, now);
         if guard.is_none() {
             state.waiting.remove(&connection);
         }
@@ -206,33 +206,33 @@ impl Turns {
 
     /// Puts a change in its place.
     pub(crate) fn accept(&self, revised: Revised) -> Result<(), DeskError> {
-        self.decide(|desk, now| desk.accept(revised, now))
+        self.event(|desk, now| desk.accept(revised, now))
     }
 
     /// Pins sections of a turn for people, in this order.
     pub(crate) fn arrange(&self, turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError> {
-        self.decide(|desk, _| desk.arrange(turn, sections))
+        self.event(|desk, _| desk.arrange(turn, sections))
     }
 
     /// Lets a turn go as a person saw it.
     pub(crate) fn resume(&self, turn: TurnId, seen: &Digest) -> Result<TurnSummary, DeskError> {
-        self.end(turn, |desk, now| desk.resume(turn, seen, now))
+        self.event(|desk, now| desk.resume(turn, seen, now).and_then(|()| desk.summary(turn, now)))
     }
 
     /// Gives a turn up.
     pub(crate) fn cancel(&self, turn: TurnId, reason: CancelReason) -> Result<TurnSummary, DeskError> {
-        self.end(turn, |desk, now| desk.cancel(turn, reason, now))
+        self.event(|desk, now| desk.cancel(turn, reason, now).and_then(|()| desk.summary(turn, now)))
     }
 
     /// Gives all turns up, because the gate stops.
     pub(crate) fn close(&self) {
-        self.event(|desk, now| ((), desk.close(now)));
+        self.event(|desk, now| desk.close(now));
     }
 
     /// A connection is gone, answered or not.
     fn lose(&self, connection: ConnectionId) {
         self.lock().waiting.remove(&connection);
-        self.event(|desk, now| ((), desk.lose(connection, now)));
+        self.event(|desk, now| desk.lose(connection, now));
     }
 
     /// Tells the desk the time whenever it asked for it. Does not end.
@@ -258,8 +258,8 @@ impl Turns {
     fn elapse(&self) {
         let mut state = self.lock();
         let now = self.now();
-        let effects = state.desk.elapse(now);
-        self.carry_out(&mut state, effects, now);
+        state.desk.elapse(now);
+        self.carry_out(&mut state, now);
         // The desk names a deadline once; this one has passed, and what it named before it may stand unchanged.
         self.alarm.send_replace(state.desk.next_deadline());
     }
@@ -316,39 +316,17 @@ impl Turns {
         })
     }
 
-    /// An event that ends a turn, and the turn after it.
-    fn end(
-        &self,
-        turn: TurnId,
-        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects, DeskError>,
-    ) -> Result<TurnSummary, DeskError> {
+    /// Tells the desk of an event, and does all that comes of it before anything else happens there.
+    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> R) -> R {
         let mut state = self.lock();
         let now = self.now();
-        let effects = event(&mut state.desk, now)?;
-        self.carry_out(&mut state, effects, now);
-        state.desk.summary(turn, now)
-    }
-
-    fn decide(
-        &self,
-        event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> Result<Effects, DeskError>,
-    ) -> Result<(), DeskError> {
-        self.event(|desk, now| match event(desk, now) {
-            Ok(effects) => (Ok(()), effects),
-            Err(error) => (Err(error), Effects::new()),
-        })
-    }
-
-    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> (R, Effects)) -> R {
-        let mut state = self.lock();
-        let now = self.now();
-        let (result, effects) = event(&mut state.desk, now);
-        self.carry_out(&mut state, effects, now);
+        let result = event(&mut state.desk, now);
+        self.carry_out(&mut state, now);
         result
     }
 
-    fn carry_out(&self, state: &mut DeskState, effects: Effects, now: Tick) {
-        for effect in effects {
+    fn carry_out(&self, state: &mut DeskState, now: Tick) {
+        for effect in state.desk.effects() {
             match effect {
                 Effect::Forward { to, release, .. } => state.answer(to, Decision::Send(release)),
                 Effect::Answer { turn, to, dismissal } => {

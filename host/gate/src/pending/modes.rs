@@ -32,7 +32,7 @@ impl Turns {
         keep: impl Fn(TurnMode) -> io::Result<()> + Send + Sync + 'static,
     ) {
         if self.keeper.keep.set(Box::new(keep)).is_ok() {
-            self.event(|desk, now| ((), desk.set_mode(begin, now)));
+            self.event(|desk, now| desk.set_mode(begin, now));
         }
     }
 
@@ -41,8 +41,8 @@ impl Turns {
     pub(crate) fn choose(&self, mode: TurnMode) -> ModeView {
         let _order = self.keeper.choosing.lock().unwrap_or_else(PoisonError::into_inner);
         let outlook = self.event(|desk, now| {
-            let effects = desk.set_mode(mode, now);
-            (desk.outlook(), effects)
+            desk.set_mode(mode, now);
+            desk.outlook()
         });
         let chosen = self.view(outlook);
         self.counters.metrics.mode_chosen(mode);
@@ -65,7 +65,7 @@ impl Turns {
 
     /// A request has come, and is not judged yet.
     pub(crate) fn receive(&self, request: &Request) {
-        self.event(|desk, now| ((), desk.receive(request, now)));
+        self.event(|desk, now| desk.receive(request, now));
     }
 
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
@@ -94,7 +94,7 @@ impl Turns {
 
     /// The policy has judged a request of an agent.
     pub(crate) fn observe(&self, request: SubagentView) {
-        self.event(|desk, _| ((), desk.observe(request)));
+        self.event(|desk, _| desk.observe(request));
     }
 
     /// The latest requests of agents, newest first.
@@ -105,9 +105,8 @@ impl Turns {
     /// The conversations, newest first.
     pub(crate) fn sessions(&self) -> SessionList {
         self.event(|desk, now| {
-            let effects = desk.elapse(now);
-            let sessions = desk.sessions(now).collect();
-            (SessionList { sessions, follow: desk.follows() }, effects)
+            desk.elapse(now);
+            SessionList { sessions: desk.sessions(now).collect(), follow: desk.follows() }
         })
     }
 
@@ -119,18 +118,18 @@ impl Turns {
 
     /// Makes a conversation the active one.
     pub(crate) fn select(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.decide(|desk, _| desk.select(session)).map(|()| self.sessions())
+        self.event(|desk, _| desk.select(session)).map(|()| self.sessions())
     }
 
     /// Follows the newest conversation, or stays with the present one.
     pub(crate) fn follow(&self, follow: bool) -> SessionList {
-        self.event(|desk, _| ((), desk.follow(follow)));
+        self.event(|desk, _| desk.follow(follow));
         self.sessions()
     }
 
     /// Closes a conversation.
     pub(crate) fn dispose(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.decide(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
+        self.event(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
     }
 
     /// Has everything pass as it comes for a time, or the policy serve again.

@@ -40,7 +40,7 @@ impl Turns {
     /// Looks at what is kept, which other gates may have changed, and tells the desk.
     pub(crate) fn look_at_saved(&self) {
         let saved = self.saved.refresh();
-        self.event(|desk, _| ((), desk.save(saved)));
+        self.event(|desk, _| desk.save(saved));
     }
 
     /// The saved edits for a request, if the mode applies any.
@@ -106,7 +106,7 @@ impl Turns {
 
     /// A turn that waited to be captured was let go.
     pub(crate) fn captured(&self) {
-        self.event(|desk, _| ((), desk.captured()));
+        self.event(|desk, _| desk.captured());
     }
 
     /// All saved edits, as they are kept now.
@@ -142,7 +142,7 @@ impl Turns {
 
     /// Has the next turn pause, so that its edits are saved.
     pub(crate) fn arm_capture(&self) -> Result<(), DeskError> {
-        self.decide(|desk, _| desk.capture())
+        self.event(|desk, _| desk.capture())
     }
 
     /// Tells the desk which conversations have saved edits, and listeners that something changed.
@@ -150,9 +150,8 @@ impl Turns {
         let saved = self.saved.refresh();
         let own = self.saved.saved_in();
         self.event(|desk, _| {
-            let mut effects = desk.save(saved);
-            effects.extend(desk.save_in(&own));
-            ((), effects)
+            desk.save(saved);
+            desk.save_in(&own);
         });
         let state = self.lock();
         self.publish_mode(&state.desk);

@@ -18,7 +18,7 @@ use leafgate_admin::{
 use self::help::{HELP, usage};
 use crate::api::{AdminApi, ApiCall};
 use crate::choice;
-use crate::model::{Level, Model, ModelEffect, ModelInput};
+use crate::model::{Level, Model, ModelEffect};
 use crate::outline::{self, Outline, OutlineRow};
 use crate::printer;
 use crate::rows::{self, Row, RowStyle};
@@ -165,10 +165,10 @@ impl Plain<'_> {
 
     /// Makes a call and prints the notice. Returns `false` if it failed.
     fn act(&mut self, call: impl Into<ApiCall>) -> io::Result<bool> {
-        let mut effects = self.model.update(ModelInput::Act(call.into()));
-        while let Some(effect) = effects.pop() {
+        self.model.act(call.into());
+        while let Some(effect) = self.model.next_effect() {
             if let ModelEffect::Ask(call) = effect {
-                effects.extend(self.model.update(ModelInput::Answer(call.run(self.desk))));
+                self.model.answered(&call.run(self.desk));
             }
         }
         let Some(notice) = self.model.notice.as_ref() else { return Ok(true) };
@@ -392,7 +392,7 @@ impl Plain<'_> {
 
     fn leave(&mut self) -> io::Result<()> {
         // Of a gate that has ended nothing waits.
-        self.model.update(ModelInput::Answer(ApiCall::from(AdminCall::Pending).run(self.desk)));
+        self.model.answered(&ApiCall::from(AdminCall::Pending).run(self.desk));
         let waiting = if self.model.has_failed { 0 } else { self.model.turns.len() };
         match farewell(waiting) {
             Some(text) => writeln!(self.output, "{text}"),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use leafgate_admin::{SubagentSection, SubagentVerdict, SubagentView, Subagents};
 
-use super::{Row, RowStyle, count};
+use super::{Row, RowStyle, count_some};
 
 /// Returns the latest requests of agents, newest first, with so many lines of each section's text at most, and how many requests
 /// are no longer listed.
@@ -22,15 +22,11 @@ pub fn subagent_rows(listed: &Subagents, most: usize) -> Vec<Row> {
             rows.extend(
                 lines.clone().take(most).map(|line| Row::of(&format!("      {line}"), RowStyle::Plain)),
             );
-            let more = lines.skip(most).count();
-            if more > 0 {
-                rows.push(Row::of(&format!("      and {}", count(more, "more line")), RowStyle::Dim));
-            }
+            let more = count_some(lines.skip(most).count(), "more line");
+            rows.extend(more.map(|more| Row::of(&format!("      and {more}"), RowStyle::Dim)));
         }
-        let more = request.total_sections.saturating_sub(request.sections.len());
-        if more > 0 {
-            rows.push(Row::of(&format!("    and {}", count(more, "more section")), RowStyle::Dim));
-        }
+        let more = count_some(request.total_sections.saturating_sub(request.sections.len()), "more section");
+        rows.extend(more.map(|more| Row::of(&format!("    and {more}"), RowStyle::Dim)));
     }
     if listed.trimmed > 0 {
         rows.push(Row::of(
@@ -65,11 +61,8 @@ fn told(request: &SubagentView) -> String {
     if let Some(number) = request.logged {
         let _ = write!(told, ", request {number} in the log");
     }
-    for (number, what) in [(request.edits, "edit"), (request.redactions, "redaction")] {
-        if number > 0 {
-            let _ = write!(told, ", {}", count(number, what));
-        }
-    }
+    let counts = [count_some(request.edits, "edit"), count_some(request.redactions, "redaction")];
+    counts.into_iter().flatten().for_each(|count| told += &format!(", {count}"));
     told
 }
 

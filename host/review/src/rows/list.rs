@@ -2,42 +2,24 @@
 
 use leafgate_admin::{OnTimeout, State, TurnSummary};
 
-use super::{Row, RowStyle, count};
+use super::{Row, RowStyle, count_some};
 
 /// Returns a turn in the list: the time left comes first, because it is urgent.
 pub fn list_row(turn: &TurnSummary) -> Row {
-    let row =
-        Row::of(&format!("{:>6}  ", time(turn.left_ms)), RowStyle::Dim).and(&turn.label, RowStyle::Strong);
-    let row = match &turn.words {
-        Some(words) => row
-            .and("  ", RowStyle::Plain)
-            .and(&format!("{} “{}”", turn.model, words.expose()), RowStyle::Plain),
-        None => row,
-    };
-    let row = match turn.state {
-        State::Waiting => row,
-        state => row.and(&format!("  ({})", state.label()), RowStyle::Warning),
-    };
-    let row = match turn.holds.first() {
-        Some(hold) => row
-            .and("  ", RowStyle::Plain)
-            .and(&hold.named(), RowStyle::Warning)
-            .and(": ", RowStyle::Plain)
-            .and(&hold.reason, RowStyle::Plain),
-        None => match turn.mode {
-            Some(mode) => row.and("  ", RowStyle::Plain).and(mode.label(), RowStyle::Warning),
-            None => row,
-        },
-    };
-    let row = match turn.beside {
-        0 => row,
-        beside => row.and(&format!("  [+ {}]", count(beside, "side request")), RowStyle::Dim),
-    };
-    if turn.edits == 0 {
-        row
-    } else {
-        row.and(&format!("  [{}]", count(turn.edits, "edit")), RowStyle::Edited)
-    }
+    let words = turn.words.as_ref().map(|words| format!("  {} “{}”", turn.model, words.expose()));
+    let state = (turn.state != State::Waiting).then(|| format!("  ({})", turn.state.label()));
+    let (hold, mode) = (turn.holds.first(), turn.mode);
+    let asks = hold.map(|hold| hold.named()).or(mode.map(|mode| mode.label().to_owned()));
+    let beside = count_some(turn.beside, "side request").map(|count| format!("  [+ {count}]"));
+    let edits = count_some(turn.edits, "edit").map(|count| format!("  [{count}]"));
+    Row::of(&format!("{:>6}  ", time(turn.left_ms)), RowStyle::Dim)
+        .and(&turn.label, RowStyle::Strong)
+        .and_some(words, RowStyle::Plain)
+        .and_some(state, RowStyle::Warning)
+        .and_some(asks.map(|asks| format!("  {asks}")), RowStyle::Warning)
+        .and_some(hold.map(|hold| format!(": {}", hold.reason)), RowStyle::Plain)
+        .and_some(beside, RowStyle::Dim)
+        .and_some(edits, RowStyle::Edited)
 }
 
 /// Returns a time left, `4:05` or `1:02:03`.

@@ -93,6 +93,12 @@ impl Row {
         self
     }
 
+    /// Adds a piece where there is one.
+    #[must_use]
+    pub fn and_some(self, text: Option<String>, style: RowStyle) -> Row {
+        text.into_iter().fold(self, |row, text| row.and(&text, style))
+    }
+
     /// Adds the pieces of another row.
     #[must_use]
     pub fn followed_by(mut self, other: Row) -> Row {
@@ -191,6 +197,11 @@ pub(crate) fn width(text: &str) -> usize {
 /// a cell too many hides nothing.
 pub(crate) fn char_width(c: char) -> usize {
     if matches!(c, ' '..='~') { 1 } else { Span::raw(c.encode_utf8(&mut [0; 4]) as &str).width() }
+}
+
+/// Returns `1 edit`, `2 edits`; `None` for none.
+pub(crate) fn count_some(number: usize, thing: &str) -> Option<String> {
+    (number > 0).then(|| count(number, thing))
 }
 
 /// Returns `1 edit`, `2 edits`.

@@ -2,7 +2,7 @@
 
 use leafgate_admin::{ModeView, SavedEditView, SavedList, SavedStatus, SessionList, SessionView, TurnMode};
 
-use super::{Row, RowStyle, count};
+use super::{Row, RowStyle, count, count_some};
 
 /// Returns the mode in force, and what will pause.
 pub fn mode_row(mode: &ModeView) -> Row {
@@ -13,11 +13,10 @@ pub fn mode_row(mode: &ModeView) -> Row {
 
 /// Returns what the mode does with saved edits, and how many of them did not fit the last time.
 pub fn saved_row(saved: &SavedStatus) -> Row {
-    let row = Row::of(&format!("{}: ", saved.title), RowStyle::Dim).and(&saved.subtitle, RowStyle::Plain);
-    match saved.drifted {
-        0 => row,
-        drifted => row.and(&format!(", {} did not fit", count(drifted, "edit")), RowStyle::Warning),
-    }
+    let drifted = count_some(saved.drifted, "edit").map(|count| format!(", {count} did not fit"));
+    Row::of(&format!("{}: ", saved.title), RowStyle::Dim)
+        .and(&saved.subtitle, RowStyle::Plain)
+        .and_some(drifted, RowStyle::Warning)
 }
 
 /// Returns what stands above the saved edits: what is done with them, where new ones are saved, and how much a capture shows.
@@ -42,43 +41,33 @@ pub fn saved_head(list: &SavedList) -> Vec<Row> {
 
 /// Returns a saved edit on one line.
 pub fn saved_edit_row(edit: &SavedEditView) -> Row {
-    let row = Row::of(edit.scope.label(), RowStyle::Strong)
+    let unfit = edit.last.as_ref().filter(|last| !last.fits);
+    let why = unfit.map(|last| format!("  did not fit: {}", last.why.as_ref().unwrap_or(&last.outcome)));
+    Row::of(edit.scope.label(), RowStyle::Strong)
         .and(&format!("  {} {}", edit.action, edit.path), RowStyle::Plain)
-        .and(&format!("  saved {}", edit.updated_at), RowStyle::Dim);
-    match edit.last.as_ref().filter(|last| !last.fits) {
-        Some(last) => {
-            let why = last.why.as_deref().unwrap_or(&last.outcome);
-            row.and(&format!("  did not fit: {why}"), RowStyle::Warning)
-        }
-        None => row,
-    }
+        .and(&format!("  saved {}", edit.updated_at), RowStyle::Dim)
+        .and_some(why, RowStyle::Warning)
 }
 
 /// Returns a mode that can be chosen.
 pub fn mode_choice(mode: TurnMode, present: Option<&ModeView>) -> Row {
-    let is_present = present.is_some_and(|present| present.mode == mode);
-    let row = Row::of(mode.label(), RowStyle::Strong).and(&format!("  {}", mode.about()), RowStyle::Dim);
-    if is_present { row.and("  [in force]", RowStyle::Edited) } else { row }
+    let present = present.filter(|present| present.mode == mode);
+    Row::of(mode.label(), RowStyle::Strong)
+        .and(&format!("  {}", mode.about()), RowStyle::Dim)
+        .and_some(present.map(|_| "  [in force]".to_owned()), RowStyle::Edited)
 }
 
 /// Returns a conversation on one line.
 pub fn session_row(session: &SessionView) -> Row {
-    let row = Row::of(if session.active { "* " } else { "  " }, RowStyle::Strong)
-        .and(&session.label, RowStyle::Strong);
-    let row = match &session.words {
-        Some(words) => row.and(&format!("  “{}”", words.expose()), RowStyle::Plain),
-        None => row,
-    };
-    let row = row
-        .and(
-            &format!("  {}", count(usize::try_from(session.requests).unwrap_or(usize::MAX), "turn")),
-            RowStyle::Plain,
-        )
-        .and(&format!(", the last {} ago", ago(session.silent_ms)), RowStyle::Dim);
-    match session.pending {
-        0 => row,
-        waiting => row.and(&format!(", {waiting} waiting"), RowStyle::Warning),
-    }
+    let words = session.words.as_ref().map(|words| format!("  “{}”", words.expose()));
+    let requests = usize::try_from(session.requests).unwrap_or(usize::MAX);
+    let waiting = (session.pending > 0).then(|| format!(", {} waiting", session.pending));
+    Row::of(if session.active { "* " } else { "  " }, RowStyle::Strong)
+        .and(&session.label, RowStyle::Strong)
+        .and_some(words, RowStyle::Plain)
+        .and(&format!("  {}", count(requests, "turn")), RowStyle::Plain)
+        .and(&format!(", the last {} ago", ago(session.silent_ms)), RowStyle::Dim)
+        .and_some(waiting, RowStyle::Warning)
 }
 
 /// Returns which conversation a person looks at, and whether the newest becomes that one.

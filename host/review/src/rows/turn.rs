@@ -9,7 +9,7 @@ use leafgate_tree::{Access, LeafKind, NodeType, ValueType};
 
 use super::list::{then, time};
 use super::metadata::budget_text;
-use super::{Row, RowStyle, count};
+use super::{Row, RowStyle, count, count_some};
 use crate::outline::{Outline, SectionFacts, SectionGroup};
 
 /// Bytes of a leaf that a preview looks at.
@@ -102,14 +102,11 @@ fn banner(turn: &TurnView) -> Vec<Row> {
         ),
     ];
     if let Some(tokens) = &turn.tokens {
-        let pinned = match tokens.pinned {
-            0 => String::new(),
-            pinned => format!(" · {pinned} tokens pinned, {}%", tokens.pinned_percent),
-        };
+        let pinned = format!(" · {} tokens pinned, {}%", tokens.pinned, tokens.pinned_percent);
         rows.push(
             Row::of("Token budget: ", RowStyle::Dim)
                 .and(&budget_text(tokens), RowStyle::Plain)
-                .and(&pinned, RowStyle::Dim),
+                .and_some((tokens.pinned > 0).then_some(pinned), RowStyle::Dim),
         );
     }
     if summary.beside > 0 {
@@ -140,12 +137,9 @@ fn note_row(note: &NoteView) -> Row {
         "failure" => "could not answer",
         _ => "notes",
     };
-    let row = Row::of(&format!("Plugin {} {verb}: ", note.plugin), RowStyle::Warning)
-        .and(note.text.expose(), RowStyle::Plain);
-    match &note.pointer {
-        Some(at) => row.and(&format!(" (at {at})"), RowStyle::Dim),
-        None => row,
-    }
+    Row::of(&format!("Plugin {} {verb}: ", note.plugin), RowStyle::Warning)
+        .and(note.text.expose(), RowStyle::Plain)
+        .and_some(note.pointer.as_ref().map(|at| format!(" (at {at})")), RowStyle::Dim)
 }
 
 /// Returns a hold: its rule, its reason, its state, and its places.
@@ -161,9 +155,8 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
         .and(": ", RowStyle::Plain)
         .and(&hold.reason, RowStyle::Plain);
     if hold.places.len() < 2 {
-        let reason =
-            if hold.detail.is_empty() { row } else { row.and(&format!(" ({})", hold.detail), RowStyle::Dim) };
-        return vec![reason];
+        let detail = (!hold.detail.is_empty()).then(|| format!(" ({})", hold.detail));
+        return vec![row.and_some(detail, RowStyle::Dim)];
     }
     let mut rows = vec![row.and(&format!(" ({})", count(hold.total, "place")), RowStyle::Dim)];
     for place in &hold.places {
@@ -171,9 +164,8 @@ fn hold_rows(hold: &HoldView) -> Vec<Row> {
         let row = Row::of(&format!("  {}{at}", place.what), RowStyle::Plain);
         rows.push(if place.stands { row } else { row.and(" (no longer there)", RowStyle::Dim) });
     }
-    if let Some(more) = hold.total.checked_sub(hold.places.len()).filter(|more| *more > 0) {
-        rows.push(Row::of(&format!("  and {}", count(more, "more place")), RowStyle::Dim));
-    }
+    let more = count_some(hold.total.saturating_sub(hold.places.len()), "more place");
+    rows.extend(more.map(|more| Row::of(&format!("  and {more}"), RowStyle::Dim)));
     rows
 }
 

@@ -12,7 +12,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::editor::CursorStep;
 use super::release::another;
 use super::view::{PageItem, PagePosition, PageView, find_leaf};
-use super::{Screen, ScreenEffect, ScreenQuestion, TextEditor};
+use super::{Screen, ScreenQuestion, TextEditor};
 use crate::api::ApiCall;
 use crate::choice::{SCOPES, left_out_by, locked, text_in};
 use crate::model::Level;
@@ -128,10 +128,10 @@ impl Screen {
     /// On a terminal too small to show what would be sent, a turn can only be cancelled.
     fn key_when_small(&mut self, key: KeyEvent) {
         match key.code {
-            KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('c') if is_control(key) => self.leave(),
             // They belong to a text that does not show.
             KeyCode::Char(_) if self.is_typing() => {}
-            KeyCode::Char('q') => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('q') => self.leave(),
             KeyCode::Char('c') => self.ask_about_turn(|_| ScreenQuestion::Cancel),
             _ => {}
         }
@@ -183,7 +183,7 @@ impl Screen {
     fn key_on_page(&mut self, key: KeyEvent) {
         let height = self.body().1 as isize;
         match key.code {
-            KeyCode::Char('c') if is_control(key) => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('c') if is_control(key) => self.leave(),
             KeyCode::Char('r') if is_control(key) => self.edit(&EditCommand::Redo),
             KeyCode::Char('s') if is_control(key) => self.ask_to_resume(),
             KeyCode::Char(_) if is_control(key) => {}
@@ -203,7 +203,7 @@ impl Screen {
             KeyCode::Char('n') => self.find(true, 1),
             KeyCode::Char('N') => self.find(false, 1),
             KeyCode::Char('?') => self.places.push(PagePosition::new(PageView::Help)),
-            KeyCode::Char('q') => self.todo.push(ScreenEffect::Leave),
+            KeyCode::Char('q') => self.leave(),
             KeyCode::Char(command) => self.command(command),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The prompt as a screen: pages, a cursor, an editor and questions over the one state machine.
 //!
-//! [`Screen::update`] takes an event and returns what is to be done. [`draw`] shows a screen on a
-//! frame. [`run`] is the loop that binds both to a [`crate::AdminApi`], a [`Surface`] and an
+//! [`Screen::update`] takes an event; what is to be done then waits in its model. [`draw`] shows a screen
+//! on a frame. [`run`] is the loop that binds both to a [`crate::AdminApi`], a [`Surface`] and an
 //! [`EventSource`]. Only the last three do I/O, and tests drive all of it without a terminal or a
 //! clock.
 
@@ -35,7 +35,7 @@ use ratatui::crossterm::event::KeyEvent;
 use self::except::Excepting;
 use self::view::PageItem;
 use crate::api::{ApiAnswer, ApiCall};
-use crate::model::{Level, Model, ModelEffect, ModelInput};
+use crate::model::{Level, Model, ModelEffect};
 use crate::rows;
 
 /// Smallest terminal on which the screen can be used.
@@ -60,22 +60,6 @@ pub enum ScreenEvent {
     Answer(ApiAnswer),
     /// The outside editor was closed, with this text.
     Outside(io::Result<String>),
-}
-
-/// Something that the loop must do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ScreenEffect {
-    /// What the model wants.
-    Model(ModelEffect),
-    /// Open this text in the person's own editor, to be read alone unless it may be edited.
-    OpenOutside {
-        /// The text.
-        text: ShownText,
-        /// Whether what the editor leaves of it counts.
-        may_edit: bool,
-    },
-    /// End the loop.
-    Leave,
 }
 
 /// What becomes of a text that is being typed.
@@ -159,14 +143,12 @@ pub struct Screen {
     /// Whether the gate tells nothing any more.
     is_lost: bool,
     size: (u16, u16),
-    /// What the loop has to do.
-    todo: Vec<ScreenEffect>,
 }
 
 impl Screen {
-    /// Creates a screen of so many columns and rows, and returns the first things to do.
-    pub fn new(columns: u16, rows: u16) -> (Screen, Vec<ScreenEffect>) {
-        let screen = Screen {
+    /// Creates a screen of so many columns and rows.
+    pub fn new(columns: u16, rows: u16) -> Screen {
+        let mut screen = Screen {
             model: Model::default(),
             places: vec![PagePosition::new(PageView::List)],
             editing: None,
@@ -179,10 +161,11 @@ impl Screen {
             wanted: String::new(),
             is_lost: false,
             size: (columns, rows),
-            todo: Vec::new(),
         };
-        let first = [AdminCall::Mode, AdminCall::Sessions, AdminCall::Pending];
-        (screen, first.map(|call| ScreenEffect::Model(ModelEffect::Ask(call.into()))).into())
+        for call in [AdminCall::Mode, AdminCall::Sessions, AdminCall::Pending] {
+            screen.model.ask(call);
+        }
+        screen
     }
 
     /// Returns how many turns wait, as far as is known: none of a gate that has ended.
@@ -190,8 +173,8 @@ impl Screen {
         if self.is_lost { 0 } else { self.model.turns.len() }
     }
 
-    /// Takes one event.
-    pub fn update(&mut self, event: ScreenEvent) -> Vec<ScreenEffect> {
+    /// Takes one event. What is to be done then, the model says.
+    pub fn update(&mut self, event: ScreenEvent) {
         match event {
             ScreenEvent::Key(key) => self.key(key),
             ScreenEvent::Paste(text) => self.paste(&text),
@@ -202,29 +185,23 @@ impl Screen {
                 let why = error.message.trim_end_matches('.');
                 self.refuse(&format!("{why}. What is shown may be old; L asks again."));
             }
-            ScreenEvent::Tick(passed) => self.input(ModelInput::Tick(passed)),
-            ScreenEvent::Answer(answer) => self.answered(answer),
+            ScreenEvent::Tick(passed) => self.model.pass(passed),
+            ScreenEvent::Answer(answer) => self.answered(&answer),
             ScreenEvent::Outside(text) => self.outside_closed(text),
         }
         self.settle();
-        std::mem::take(&mut self.todo)
     }
 
     fn act(&mut self, call: impl Into<ApiCall>) {
-        self.input(ModelInput::Act(call.into()));
+        self.model.act(call.into());
     }
 
     fn edit(&mut self, command: &EditCommand) {
         self.act(ApiCall::of(command));
     }
 
-    fn input(&mut self, input: ModelInput) {
-        self.todo.extend(self.model.update(input).into_iter().map(ScreenEffect::Model));
-    }
-
-    /// Opens a turn that the person did not choose.
-    fn ask_for_turn(&mut self, id: &str) {
-        self.todo.push(ScreenEffect::Model(ModelEffect::Ask(ApiCall::show(id))));
+    fn leave(&mut self) {
+        self.model.todo.push_back(ModelEffect::Leave);
     }
 
     /// Says why something is not done.
@@ -242,9 +219,9 @@ impl Screen {
             }
             _ => None,
         };
-        self.input(ModelInput::Gate(event));
+        self.model.on_event(event);
         if let Some(id) = arrived {
-            self.ask_for_turn(&id);
+            self.model.ask(ApiCall::show(&id));
         }
     }
 
@@ -264,7 +241,7 @@ impl Screen {
         self.model.turns.is_empty() && self.place().view == PageView::List && self.editing.is_none()
     }
 
-    fn answered(&mut self, answer: ApiAnswer) {
+    fn answered(&mut self, answer: &ApiAnswer) {
         let before = self.model.turn().map(|turn| turn.digest.clone());
         let view = self.place().view.clone();
         let chosen = self.chosen_section().filter(|_| view == PageView::Turn);
@@ -274,11 +251,10 @@ impl Screen {
         {
             return;
         }
-        let call = answer.call;
-        self.input(ModelInput::Answer(answer));
+        self.model.answered(answer);
         if !self.model.has_failed {
             let is_other = self.model.turn().map(|turn| &turn.summary.id) != was_open.as_ref();
-            self.show_answer(call, is_other, &view);
+            self.show_answer(answer.call, is_other, &view);
         }
         if let Some(key) = chosen {
             self.stay_with(&key);
@@ -298,8 +274,8 @@ impl Screen {
             AdminCall::Turn if is_other || self.place().view == PageView::List => return self.go_to_turn(),
             AdminCall::Pending => {
                 if let ([only], [_]) = (self.model.turns.as_slice(), self.places.as_slice()) {
-                    let id = only.id.clone();
-                    self.ask_for_turn(&id);
+                    let show = ApiCall::show(&only.id);
+                    self.model.ask(show);
                 }
                 return;
             }
@@ -459,15 +435,12 @@ impl Screen {
             }),
             _ => None,
         };
-        match (read, self.begin()) {
-            (Some(text), _) => self.todo.push(ScreenEffect::OpenOutside { text, may_edit: false }),
-            (None, Ok(editing)) => {
-                let text = editing.before.clone();
-                self.todo.push(ScreenEffect::OpenOutside { text, may_edit: true });
-                self.outside = Some(editing);
-            }
-            (None, Err(why)) => self.refuse(why),
-        }
+        let (text, may_edit) = match (read, self.begin()) {
+            (Some(text), _) => (text, false),
+            (None, Ok(editing)) => (self.outside.insert(editing).before.clone(), true),
+            (None, Err(why)) => return self.refuse(why),
+        };
+        self.model.todo.push_back(ModelEffect::OpenOutside { text, may_edit });
     }
 
     fn paste(&mut self, text: &str) {

@@ -1,10 +1,9 @@
 //! The loop: waits for an event, updates the screen, carries out its effects, draws.
 
-use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use super::{OutsideEditor, Screen, ScreenEffect, ScreenEvent};
+use super::{OutsideEditor, Screen, ScreenEvent};
 use crate::api::AdminApi;
 use crate::model::ModelEffect;
 
@@ -71,26 +70,23 @@ pub fn run(
     outside: &mut dyn OutsideEditor,
 ) -> io::Result<usize> {
     let (columns, rows) = surface.size()?;
-    let (mut screen, first) = Screen::new(columns, rows);
-    let mut todo = VecDeque::from(first);
+    let mut screen = Screen::new(columns, rows);
     loop {
-        while let Some(next) = todo.pop_front() {
+        while let Some(next) = screen.model.next_effect() {
             match next {
-                ScreenEffect::Model(ModelEffect::Ask(call)) => {
-                    todo.extend(screen.update(ScreenEvent::Answer(call.run(desk))));
-                }
-                ScreenEffect::Model(ModelEffect::Bell) => surface.bell()?,
-                ScreenEffect::OpenOutside { text, may_edit } => {
+                ModelEffect::Ask(call) => screen.update(ScreenEvent::Answer(call.run(desk))),
+                ModelEffect::Bell => surface.bell()?,
+                ModelEffect::OpenOutside { text, may_edit } => {
                     surface.suspend()?;
                     let left = outside.open(text.expose(), may_edit);
                     surface.resume()?;
-                    todo.extend(screen.update(ScreenEvent::Outside(left)));
+                    screen.update(ScreenEvent::Outside(left));
                 }
-                ScreenEffect::Leave => return Ok(screen.waiting()),
+                ModelEffect::Leave => return Ok(screen.waiting()),
             }
         }
         surface.title(&screen.title())?;
         surface.draw(&screen)?;
-        todo.extend(screen.update(events.next(TICK)?));
+        screen.update(events.next(TICK)?);
     }
 }

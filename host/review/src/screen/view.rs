@@ -1,6 +1,6 @@
 //! The present page, its cursor, and its rows.
 
-use leafgate_admin::{LeafView, SectionView, TurnMode, TurnView};
+use leafgate_admin::{LeafView, Payload, SectionView, TurnMode, TurnView};
 
 use crate::model::Model;
 use crate::outline::{self, OutlineRow};
@@ -207,25 +207,18 @@ fn list_head(model: &Model) -> Vec<Row> {
 }
 
 fn payload_head(model: &Model) -> Row {
-    let row = Row::of("The body as a resume sends it", RowStyle::Strong);
-    match model.payload.as_ref() {
-        Some(payload) => row.and(
-            &format!("  {} bytes, digest {:.8}", payload.body.expose().len(), payload.digest),
-            RowStyle::Dim,
-        ),
-        None => row,
-    }
+    let facts = |it: &Payload| format!("  {} bytes, digest {:.8}", it.body.expose().len(), it.digest);
+    Row::of("The body as a resume sends it", RowStyle::Strong)
+        .and_some(model.payload.as_ref().map(facts), RowStyle::Dim)
 }
 
 fn leaf_head(turn: &TurnView, pointer: &str) -> Vec<Row> {
     let Some((section, leaf)) = find_leaf(turn, pointer) else { return Vec::new() };
     let authors = outline::leaf_authors(turn, leaf);
-    let row = Row::of(&title(&turn.sections[section], leaf), RowStyle::Strong);
-    let row = row.and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), RowStyle::Dim);
-    vec![match authors.as_slice() {
-        [] => row,
-        authors => row.and(&format!("  [edited by {}]", authors.join(", ")), RowStyle::Edited),
-    }]
+    let edited = (!authors.is_empty()).then(|| format!("  [edited by {}]", authors.join(", ")));
+    let row = Row::of(&title(&turn.sections[section], leaf), RowStyle::Strong)
+        .and(&format!("  {} bytes, {}", leaf.text.expose().len(), leaf.value), RowStyle::Dim);
+    vec![row.and_some(edited, RowStyle::Edited)]
 }
 
 /// Returns the name of a leaf: its section and its path in it.

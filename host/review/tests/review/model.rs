@@ -4,9 +4,7 @@ use leafgate_admin::{
     AdminCall, Cancel, EditCommand, Event, MetadataField, PolicyStatus, Resume, Resumed, ShownText, State,
     TokenUse, TurnSummary, TurnView,
 };
-use leafgate_review::{
-    ApiAnswer, ApiCall, Level, Model, ModelEffect, ModelInput, Outline, describe, left_out_by, rows,
-};
+use leafgate_review::{ApiAnswer, ApiCall, Level, Model, ModelEffect, Outline, describe, left_out_by, rows};
 use serde::Serialize;
 
 use crate::support::{AGENT, FakeDesk};
@@ -15,13 +13,13 @@ fn turn() -> TurnView {
     FakeDesk::with(&[AGENT]).turn("t1").unwrap()
 }
 
-fn answer(call: AdminCall, json: &impl Serialize) -> ModelInput {
-    ModelInput::Answer(ApiAnswer { call, json: Ok(serde_json::to_vec(json).unwrap()) })
+fn answer(model: &mut Model, call: AdminCall, json: &impl Serialize) {
+    model.answered(&ApiAnswer { call, json: Ok(serde_json::to_vec(json).unwrap()) });
 }
 
 fn open(turn: &TurnView) -> Model {
     let mut model = Model::default();
-    model.update(answer(AdminCall::Turn, turn));
+    answer(&mut model, AdminCall::Turn, turn);
     model
 }
 
@@ -29,27 +27,26 @@ fn open(turn: &TurnView) -> Model {
 fn a_resume_carries_the_digest_that_was_agreed_to_not_the_present_one() {
     let mut model = open(&turn());
     let resume = ApiCall::of(&Resume { digest: "shown".to_owned() });
-    let effects = model.update(ModelInput::Act(resume.clone()));
-    assert_eq!(effects, [ModelEffect::Ask(resume.on("t1"))]);
+    model.act(resume.clone());
+    assert_eq!(model.next_effect(), Some(ModelEffect::Ask(resume.on("t1"))));
+    assert_eq!(model.next_effect(), None);
 }
 
 #[test]
 fn the_gates_word_about_ones_own_decision_is_not_said_twice() {
     let mut model = open(&turn());
     let gone = TurnSummary { state: State::Resumed, ..turn().summary };
-    model.update(answer(AdminCall::Resume, &Resumed { turn: gone.clone(), captured: None }));
+    answer(&mut model, AdminCall::Resume, &Resumed { turn: gone.clone(), captured: None });
     assert!(model.turn().is_none() && model.turns.is_empty());
     model.notice = None;
-    model.update(ModelInput::Gate(Event::Resolved { turn: gone }));
+    model.on_event(Event::Resolved { turn: gone });
     assert_eq!(model.notice.as_ref(), None);
 }
 
 #[test]
 fn a_turn_that_ends_elsewhere_is_closed_and_said() {
     let mut model = open(&turn());
-    model.update(ModelInput::Gate(Event::Resolved {
-        turn: TurnSummary { state: State::TimedOut, ..turn().summary },
-    }));
+    model.on_event(Event::Resolved { turn: TurnSummary { state: State::TimedOut, ..turn().summary } });
     assert!(model.turn().is_none());
     assert!(model.notice.as_ref().unwrap().text.contains("its time was up"));
 }
@@ -60,7 +57,7 @@ fn an_edit_that_brings_a_block_about_is_a_warning() {
     let mut edited = turn();
     edited.version += 1;
     edited.summary.holds[0].blocks = true;
-    model.update(answer(AdminCall::Edit, &edited));
+    answer(&mut model, AdminCall::Edit, &edited);
     let notice = model.notice.as_ref().unwrap();
     assert_eq!(notice.level, Level::Warning);
     assert!(notice.text.contains("Undo or reset"), "{}", notice.text);
@@ -71,7 +68,7 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
     let mut model = open(&turn());
     let edited =
         TurnView { invalid: Some("a tool result without its call".to_owned()), version: 9, ..turn() };
-    model.update(answer(AdminCall::Edit, &edited));
+    answer(&mut model, AdminCall::Edit, &edited);
     assert!(
         model
             .notice
@@ -85,7 +82,8 @@ fn an_edit_that_the_api_would_refuse_is_a_warning() {
 #[test]
 fn nothing_can_be_done_to_no_turn() {
     let mut model = Model::default();
-    assert_eq!(model.update(ModelInput::Act(ApiCall::of(&Cancel {}))), []);
+    model.act(ApiCall::of(&Cancel {}));
+    assert_eq!(model.next_effect(), None);
     assert_eq!(model.notice.as_ref().unwrap().level, Level::Error);
 }
 
@@ -101,7 +99,7 @@ fn a_refused_policy_is_a_warning() {
         refused,
         ..PolicyStatus::default()
     };
-    model.update(ModelInput::Gate(Event::Policy { policy }));
+    model.on_event(Event::Policy { policy });
     assert_eq!(model.notice.as_ref().unwrap().level, Level::Warning);
 }
 

@@ -1,13 +1,14 @@
 //! A reviewer that finds plain words, requests to pause, and helpers that describe what a desk did.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use leafgate_admin::{EditCommand, ShownText, TurnMode};
 use leafgate_desk::{
-    Admission, Asked, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, Effects, ModelKey, Paused, Question, Request, Reviewer, State, Tick, Title, TurnClass,
-    TurnId, TurnRelease,
+    Admission, Arrival, Asked, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
+    Dismissal, Effect, Effects, ModelKey, Paused, Question, Repeats, Request, RequestKey, Reviewer, Revised,
+    State, Tick, Title, TurnClass, TurnId, TurnRelease,
 };
 use leafgate_policy::{Cause, Hold, OnTimeout, Verdict};
 use leafgate_tree::{Author, Document, Draft, Format, Limits, NodeId, Redaction, SectionId};
@@ -156,9 +157,96 @@ pub(crate) struct Came {
     pub(crate) effects: Effects,
 }
 
+/// A desk that answers each event with what it has the gate do.
+pub(crate) struct ToldDesk(Desk<Words>);
+
+impl Deref for ToldDesk {
+    type Target = Desk<Words>;
+
+    fn deref(&self) -> &Desk<Words> {
+        &self.0
+    }
+}
+
+impl DerefMut for ToldDesk {
+    fn deref_mut(&mut self) -> &mut Desk<Words> {
+        &mut self.0
+    }
+}
+
+/// What a desk answers to an event.
+pub(crate) trait Told {
+    /// The same with its effects.
+    type With;
+
+    fn with(self, effects: Effects) -> Self::With;
+}
+
+impl Told for () {
+    type With = Effects;
+
+    fn with(self, effects: Effects) -> Effects {
+        effects
+    }
+}
+
+impl Told for Result<(), DeskError> {
+    type With = Result<Effects, DeskError>;
+
+    fn with(self, effects: Effects) -> Result<Effects, DeskError> {
+        assert!(self.is_ok() || effects.is_empty(), "what was refused has changed nothing");
+        self.map(|()| effects)
+    }
+}
+
+macro_rules! events {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+) => {
+        impl ToldDesk {
+            $(pub(crate) fn $name(&mut self, $($argument: $kind),*) -> <$answer as Told>::With {
+                let answer = self.0.$name($($argument),*);
+                answer.with(self.0.effects())
+            })+
+        }
+    };
+    ($($answer:ty),+) => {
+        $(impl Told for $answer {
+            type With = ($answer, Effects);
+
+            fn with(self, effects: Effects) -> Self::With {
+                (self, effects)
+            }
+        })+
+    };
+}
+
+events!(Admission, Asked, Option<TurnId>);
+
+events! {
+    join(key: &RequestKey, connection: ConnectionId, now: Tick) -> Option<TurnId>;
+    pause(arrival: impl Into<Arrival<Words>>, now: Tick) -> Admission;
+    lose(connection: ConnectionId, now: Tick) -> ();
+    stand_beside(side: TurnId, repeats: Repeats, now: Tick) -> ();
+    accept(revised: Revised, now: Tick) -> Result<(), DeskError>;
+    arrange(turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError>;
+    receive(request: &Request, now: Tick) -> ();
+    select(session: &str) -> Result<(), DeskError>;
+    follow(follows: bool) -> ();
+    dispose(session: &str, now: Tick) -> Result<(), DeskError>;
+    resume(turn: TurnId, seen: &Digest, now: Tick) -> Result<(), DeskError>;
+    cancel(turn: TurnId, reason: CancelReason, now: Tick) -> Result<(), DeskError>;
+    close(now: Tick) -> ();
+    elapse(now: Tick) -> ();
+    ask(session: &str, class: TurnClass, question: Option<&Question>, now: Tick) -> Asked;
+    set_mode(mode: TurnMode, now: Tick) -> ();
+    captured() -> ();
+    save(saved: bool) -> ();
+    save_in(sessions: &[Arc<str>]) -> ();
+    capture() -> Result<(), DeskError>;
+}
+
 /// A desk, its clock, and the next connection's number.
 pub(crate) struct Bench {
-    pub(crate) desk: Desk<Words>,
+    pub(crate) desk: ToldDesk,
     pub(crate) now: Tick,
     connections: u64,
 }
@@ -169,7 +257,8 @@ impl Bench {
     }
 
     pub(crate) fn with(limits: DeskLimits) -> Self {
-        Bench { desk: Desk::new(limits, TurnMode::Off), now: Tick::from_millis(1_000_000), connections: 0 }
+        let desk = ToldDesk(Desk::new(limits, TurnMode::Off));
+        Bench { desk, now: Tick::from_millis(1_000_000), connections: 0 }
     }
 
     pub(crate) fn connection(&mut self) -> ConnectionId {
