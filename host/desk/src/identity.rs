@@ -1,6 +1,5 @@
 //! What tells turns, connections, requests, conversations and models apart.
 
-use std::fmt;
 use std::sync::Arc;
 
 use leafgate_tree::Document;
@@ -9,14 +8,8 @@ use sha2::{Digest as _, Sha256};
 use crate::digest::Digest;
 
 /// Number of a turn on its desk. Counts up and never repeats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, derive_more::Display)]
 pub struct TurnId(pub u64);
-
-impl fmt::Display for TurnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// One request on one connection that waits for an answer. The gate gives each number to one
 /// request only.

@@ -2,7 +2,6 @@
 //!
 //! Everything here is fixed text and numbers, and nothing of a request.
 
-use std::fmt;
 use std::time::Duration;
 
 leafgate_words::words! {
@@ -49,13 +48,15 @@ impl CancelReason {
     }
 }
 
-/// Why the gate itself answers a connection. [`fmt::Display`] gives the message for the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why the gate itself answers a connection. Its text is the message for the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum Dismissal {
     /// The turn was cancelled.
+    #[display("{}", _0.message())]
     Cancelled(CancelReason),
     /// The same was asked before, and cancelled; or it belongs to a question that was.
+    #[display("{} That holds for {} s, however the client asks again.", reason.message(), limit.as_secs_f64())]
     CancelledBefore {
         /// Why that was cancelled.
         reason: CancelReason,
@@ -63,31 +64,41 @@ pub enum Dismissal {
         limit: Duration,
     },
     /// The deadline passed without a decision.
+    #[display("nobody decided about this request within {} s, so it was not sent.", limit.as_secs_f64())]
     TimedOut {
         /// How long the turn waited.
         limit: Duration,
     },
     /// The same request came again on another connection, which gets the answer.
+    #[display(
+        "the same request came again on another connection, and the answer goes there. For several answers ask with `n`, or one after the other."
+    )]
     Replaced,
     /// The desk is full.
+    #[display(
+        "a person must look at this request, and {_0} already. Decide about those with `leafgate review`, then send it again."
+    )]
     NoRoom(Room),
 }
 
 /// A bound of the desk that a request would have exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, derive_more::Display)]
 #[non_exhaustive]
 pub enum Room {
     /// Turns in all.
+    #[display("{limit} requests wait for review")]
     Turns {
         /// The limit.
         limit: usize,
     },
     /// Turns queued in one session.
+    #[display("{limit} requests of this session queue for review")]
     Queue {
         /// The limit.
         limit: usize,
     },
     /// Bytes of memory of all turns.
+    #[display("those that wait take nearly all of the {} MiB that there are for them", limit >> 20)]
     Memory {
         /// The limit.
         limit: usize,
@@ -102,46 +113,6 @@ impl Dismissal {
             Dismissal::TimedOut { .. } => "timedOut",
             Dismissal::Replaced => "replaced",
             Dismissal::NoRoom(_) => "noRoom",
-        }
-    }
-}
-
-impl fmt::Display for Dismissal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Dismissal::Cancelled(reason) => f.write_str(reason.message()),
-            Dismissal::CancelledBefore { reason, limit } => {
-                let (message, seconds) = (reason.message(), limit.as_secs_f64());
-                write!(f, "{message} That holds for {seconds} s, however the client asks again.")
-            }
-            Dismissal::TimedOut { limit } => {
-                let seconds = limit.as_secs_f64();
-                write!(f, "nobody decided about this request within {seconds} s, so it was not sent.")
-            }
-            Dismissal::Replaced => f.write_str(
-                "the same request came again on another connection, and the answer goes there. For several answers \
-                 ask with `n`, or one after the other.",
-            ),
-            Dismissal::NoRoom(room) => write!(
-                f,
-                "a person must look at this request, and {room} already. Decide about those with `leafgate review`, then send it again."
-            ),
-        }
-    }
-}
-
-impl fmt::Display for Room {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Room::Turns { limit } => write!(f, "{limit} requests wait for review"),
-            Room::Queue { limit } => write!(f, "{limit} requests of this session queue for review"),
-            Room::Memory { limit } => {
-                write!(
-                    f,
-                    "those that wait take nearly all of the {} MiB that there are for them",
-                    limit >> 20
-                )
-            }
         }
     }
 }

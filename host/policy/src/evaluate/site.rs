@@ -4,8 +4,6 @@
 //! A key, and the name of a header or parameter, are text of the request too: one that holds a
 //! finding is not spelled.
 
-use std::fmt;
-
 use leafgate_tree::{NodeId, PutOption};
 
 use super::Run;
@@ -45,56 +43,49 @@ impl Site {
 }
 
 /// Why a finding cannot be replaced.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
 pub(crate) enum Why {
     /// Others look the member up by its key.
+    #[display("in a key")]
     Key,
     /// The body is no JSON.
+    #[display("in a body that is not JSON")]
     Raw,
+    #[display("in a protected leaf")]
     Protected,
+    #[display("in a frozen leaf")]
     Frozen,
+    #[display("in media")]
     Media,
+    #[display("in a number outside tool data")]
     NumberOutsideToolData,
     /// Only a part of a number was found.
+    #[display("in a number that it is only a part of")]
     PartOfNumber,
     /// A rule pinned the leaf to another text than the one that was found in.
+    #[display("in a pinned leaf")]
     Pinned,
     /// The draft refuses it.
+    #[display("where nothing can be replaced")]
     Refused,
     /// A rule or somebody else put it there, as a value of its own.
+    #[display("in an option that is put in")]
     Option,
     /// Path, query and headers are sent as they came.
+    #[display("outside the body")]
     Outside,
     /// It is seen once escapes are undone that the tree did not walk.
+    #[display("below nested escapes")]
     Escapes,
     /// It is seen only in the request as it would leave, read anew.
+    #[display("in the request as it would leave")]
     Outgoing,
     /// It is seen once the text is decoded. The words say how it is encoded.
+    #[display("{_0}")]
     Encoded(String),
     /// It stands in the text of a packed file. The words say what that is.
+    #[display("in the text of {_0}")]
     File(&'static str),
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Why::Key => "in a key",
-            Why::Raw => "in a body that is not JSON",
-            Why::Protected => "in a protected leaf",
-            Why::Frozen => "in a frozen leaf",
-            Why::Media => "in media",
-            Why::NumberOutsideToolData => "in a number outside tool data",
-            Why::PartOfNumber => "in a number that it is only a part of",
-            Why::Pinned => "in a pinned leaf",
-            Why::Refused => "where nothing can be replaced",
-            Why::Option => "in an option that is put in",
-            Why::Outside => "outside the body",
-            Why::Escapes => "below nested escapes",
-            Why::Outgoing => "in the request as it would leave",
-            Why::Encoded(how) => how,
-            Why::File(what) => return write!(f, "in the text of {what}"),
-        })
-    }
 }
 
 impl Run<'_> {
