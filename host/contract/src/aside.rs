@@ -30,18 +30,11 @@ thread_local! {
 /// Does work on a thread that others need too. Returns what it gave, and whether the thread made way
 /// for them meanwhile.
 pub fn making_way<R>(way: Way, work: impl FnOnce() -> R) -> (R, bool) {
-    let _ended = Ended(WAYS.replace(Ways { way: Some(way), left: MOST }));
+    // However the work ends.
+    let _before =
+        scopeguard::guard(WAYS.replace(Ways { way: Some(way), left: MOST }), |before| WAYS.set(before));
     let result = work();
     (result, WAYS.get().left < MOST)
-}
-
-/// What was so before, however the work ends.
-struct Ended(Ways);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        WAYS.set(self.0);
-    }
 }
 
 /// Returns true if and only if others need this thread, as far as is known.

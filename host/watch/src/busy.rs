@@ -13,16 +13,8 @@ pub struct Busy(Arc<Mutex<Option<Instant>>>);
 impl Busy {
     /// Runs a step, which counts as running until it returns or panics.
     pub fn run<R>(&self, step: impl FnOnce() -> R) -> R {
-        struct Done<'a>(&'a Busy);
-
-        impl Drop for Done<'_> {
-            fn drop(&mut self) {
-                *self.0.lock() = None;
-            }
-        }
-
         *self.lock() = Some(Instant::now());
-        let _done = Done(self);
+        let _done = scopeguard::guard((), |()| *self.lock() = None);
         step()
     }
 
