@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::request::RawJson;
 
@@ -34,6 +35,7 @@ pub struct TeamStatus {
 }
 
 /// A run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
@@ -44,12 +46,10 @@ pub struct RunView {
     /// Where it is.
     pub state: RunState,
     /// With what it makes do, where it does: `direct-chat`, `single-agent`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
     /// Its frames, in the order in which they began.
     pub frames: Vec<FrameView>,
     /// What the entry came to so far, all findings masked; known where the run waits or is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
 }
 
@@ -101,6 +101,7 @@ pub enum FrameState {
 }
 
 /// Something that happened in a run. It has names of the team and of tools, and no text.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEvent {
@@ -109,13 +110,10 @@ pub struct AgentEvent {
     /// What.
     pub kind: AgentEventKind,
     /// The agent that it happened to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// To whom work was delegated, or with what the run makes do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// The kind of an error, in the words of the team's document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The tools that were withheld, the first of them, or the one whose call was refused, where the client or the gate
     /// offers it; masked.

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Writes an exception from a redaction: the value may leave in later requests, as far as the rule goes
 /// that redacted it. The gate writes it into its own policy folder, by the token of the value.
@@ -78,11 +79,11 @@ pub struct ExceptionView {
 }
 
 /// Writes an exception into a policy folder of the gate.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddException {
     /// The upstream whose own policy takes it; without it the gate's policy does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
     /// The redact rules that it is about; all where it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,7 +95,6 @@ pub struct AddException {
     /// Who answers for it: 1 to 64 printable characters of ASCII.
     pub by: String,
     /// As in [`Except`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 

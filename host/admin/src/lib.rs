@@ -63,8 +63,10 @@ pub use url::shown_url;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// How a running gate is reached. Written with mode 0600 into the runtime directory of the user.
+#[skip_serializing_none]
 #[derive(Clone, Default, Serialize, Deserialize, JsonSchema, derive_more::Debug)]
 #[debug("RuntimeFile {{ pid: {pid:?}, admin: {admin:?}, .. }}")]
 #[serde(rename_all = "camelCase")]
@@ -78,16 +80,13 @@ pub struct RuntimeFile {
     /// Base URL that clients send their requests to.
     pub listen: String,
     /// The client program that the gate was started for, and with which it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// Whether it is the one gate of its user that stands at the same place for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub standing: bool,
     /// What that one was started with; `None` for others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_with: Option<StartedWith>,
     /// A keyed digest of what the operator of the machine enforced when it began; `None` for nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforced: Option<String>,
 }
 
@@ -139,10 +138,8 @@ pub struct Status {
     #[serde(default)]
     pub rules: Vec<RuleCount>,
     /// Which turns wait although no rule asks. `None` from a gate that knows no modes.
-    #[serde(default)]
     pub mode: Option<ModeView>,
     /// The conversation that a person looks at.
-    #[serde(default)]
     pub active: Option<ActiveSession>,
     /// Whether the newest conversation becomes that one.
     #[serde(default)]
@@ -151,7 +148,6 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<TeamStatus>,
     /// The log of requests. `None` where none is kept.
-    #[serde(default)]
     pub store: Option<StoreStatus>,
 }
 
@@ -229,6 +225,7 @@ pub struct RuleCount {
 }
 
 /// An upstream that a path names.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpstreamStatus {
@@ -239,10 +236,8 @@ pub struct UpstreamStatus {
     /// What stands before the path of its requests: `/u/<name>`.
     pub prefix: String,
     /// Whose endpoints are there, where those are more than the models' APIs have: `copilot`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its own policy; `None` where it has the gate's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyStatus>,
 }
 
@@ -282,7 +277,6 @@ pub struct PolicyStatus {
     pub pauses: Vec<String>,
     /// How many seconds the gate has been reading or compiling the files on disk. `None` while it
     /// is not.
-    #[serde(default)]
     pub loading_seconds: Option<u64>,
     /// How its plugins fare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

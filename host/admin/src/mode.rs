@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::saved::SavedStatus;
 use crate::turn::ShownText;
@@ -58,6 +59,7 @@ leafgate_words::words! {
 }
 
 /// The mode in force, and what will pause.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModeView {
@@ -66,25 +68,20 @@ pub struct ModeView {
     /// What people read: `Pause & review every turn`.
     pub label: String,
     /// For how many seconds the gate is switched off yet, so that everything passes as it comes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_seconds: Option<u64>,
     /// The mode that the next start begins with. A single pause is for this run only.
     pub lasting: TurnMode,
     /// What `autoOverride` does with the next turn, where it is in force.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoState>,
     /// What a banner shows where saved edits are applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<SavedStatus>,
     /// Turns that wait for a person.
     pub pending: usize,
     /// What will pause, and why: a sentence or two.
     pub text: String,
     /// What a list says in which no turn is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<String>,
     /// Why the mode could not be kept for the next start. It is in force all the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_kept: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use leafgate_tree::{NodeType, ValueType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::turn::ShownText;
 
@@ -33,6 +34,7 @@ impl OutlineView {
 }
 
 /// One value of a request.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutlineNode {
@@ -47,13 +49,10 @@ pub struct OutlineNode {
     /// What it is.
     pub node_type: OutlineType,
     /// The id of the section that it is, or that it lies in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
     /// Its JSON type where it is a leaf.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueType>,
     /// How its text begins where it is a leaf, as it would leave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<ShownText>,
     /// Whether the text is longer than that.
     pub truncated: bool,

@@ -5,6 +5,7 @@ use leafgate_tree::OperationHistory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_with::skip_serializing_none;
 
 use crate::turn::TurnView;
 
@@ -42,6 +43,7 @@ pub struct EditableRequest {
 }
 
 /// What is known of a request beside its messages.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestMetadata {
@@ -49,16 +51,12 @@ pub struct RequestMetadata {
     #[serde(default)]
     pub fields: Vec<MetadataField>,
     /// The most tokens that the prompt may have, where its model is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_prompt_tokens: Option<u64>,
     /// How many tokens the answer may have, as the request says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_response_tokens: Option<u64>,
     /// What the client says the request is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
     /// Where it would be sent, without a query.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint_url: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 use leafgate_tree::{LeafKind, Role, SectionKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::mode::AutoState;
 use crate::turn::{SectionView, ShownText, TurnSummary};
@@ -84,17 +85,16 @@ pub struct SavedStatus {
 }
 
 /// All saved edits.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedList {
     /// What the mode does with them; `None` where the mode is not `autoOverride`, and no saved edit
     /// is made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto: Option<AutoState>,
     /// What a banner shows.
     pub status: SavedStatus,
     /// The folder that the gate runs for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     /// The edits: those that win first.
     pub edits: Vec<SavedEditView>,
@@ -104,6 +104,7 @@ pub struct SavedList {
 }
 
 /// A saved edit.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedEditView {
@@ -112,7 +113,6 @@ pub struct SavedEditView {
     /// Its scope.
     pub scope: SavedScope,
     /// The conversation that it belongs to, opaque.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// `set`, `delete` or `insert`.
     pub action: String,
@@ -129,7 +129,6 @@ pub struct SavedEditView {
     /// Kind of the section there.
     pub section: SectionKind,
     /// Kind of the leaf there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaf: Option<LeafKind>,
     /// Keyed digest of what it replaces.
     pub replaces: String,
@@ -138,10 +137,8 @@ pub struct SavedEditView {
     /// When it was saved, as RFC 3339.
     pub updated_at: String,
     /// What it writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<ShownText>,
     /// What became of it the last time, in this run of the gate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<SavedUse>,
 }
 
@@ -161,6 +158,7 @@ pub struct SavedUse {
 }
 
 /// What a saved edit replaced the last time, beside what it writes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedDiff {
@@ -168,25 +166,21 @@ pub struct SavedDiff {
     pub edit: SavedEditView,
     /// The text that it replaced, with masks for redacted values. `None` where it was made in no
     /// request of this run, since no file keeps it, or where it replaces none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<ShownText>,
     /// The text that it writes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ShownText>,
 }
 
 /// Chooses how edits are saved. What is left out stays.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetSaved {
     /// Where captured edits are saved: `session`, `workspace` or `global`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<SavedScope>,
     /// How many sections a capture shows first, 1 to 10.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview_limit: Option<usize>,
     /// What edits that are saved from now on want where they do not fit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_drift: Option<OnDrift>,
 }
 
@@ -206,14 +200,13 @@ pub struct ClearSaved {
 }
 
 /// Saves the edits that a person made in a turn and that stand in it. The turn goes on waiting.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CaptureTurn {
     /// Where; without it, where captured edits are saved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<SavedScope>,
     /// What they want where they do not fit; without it, what was chosen for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_drift: Option<OnDrift>,
     /// Saves them nowhere, and answers with a file of them for a project, which has a key of its
     /// own. Takes no scope.
@@ -222,6 +215,7 @@ pub struct CaptureTurn {
 }
 
 /// What was saved of a turn.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapturedEdits {
@@ -233,10 +227,8 @@ pub struct CapturedEdits {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutEdit>,
     /// Why nothing was saved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_saved: Option<String>,
     /// The file that was asked for, as TOML.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ShownText>,
 }
 

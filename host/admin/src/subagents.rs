@@ -3,6 +3,7 @@
 use leafgate_tree::{NodeType, Role, SectionKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::turn::ShownText;
 
@@ -19,6 +20,7 @@ pub struct Subagents {
 }
 
 /// A request of an agent, as it would leave.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentView {
@@ -29,13 +31,10 @@ pub struct SubagentView {
     /// `<location> · <name> · …<end of the session's id>`.
     pub label: String,
     /// What the client calls the agent, where it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The model that it asks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ShownText>,
     /// Its number in the log. A gate does not know it: who reads the log beside it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<i64>,
     /// How it went on after the policy.
     pub verdict: SubagentVerdict,

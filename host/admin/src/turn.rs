@@ -3,6 +3,7 @@
 use leafgate_tree::{Access, ContentKind, LeafKind, NodeType, Role, SectionKind, ValueType};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::mode::{TurnClass, TurnMode};
 
@@ -110,6 +111,7 @@ pub enum HoldState {
 }
 
 /// A turn in a line.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSummary {
@@ -122,7 +124,6 @@ pub struct TurnSummary {
     /// The model of the request.
     pub model: String,
     /// How the latest message of the user begins, on one line, as it would leave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<ShownText>,
     /// The format's name.
     pub format: String,
@@ -130,12 +131,10 @@ pub struct TurnSummary {
     #[serde(default)]
     pub class: TurnClass,
     /// The mode that asked for a person, besides the rules or alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<TurnMode>,
     /// Its state.
     pub state: State,
     /// Who or what ended it: `user`, `timeout`, `timedOut`, or why it was cancelled (`superseded`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<String>,
     /// Why it waits.
     pub holds: Vec<HoldView>,
@@ -153,7 +152,6 @@ pub struct TurnSummary {
     pub connections: usize,
     /// The turn that it waits with: a client's own request that repeats the words of that one, and
     /// shares its decision. Lists leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
     /// How many of a client's own requests wait with it.
     #[serde(default)]
@@ -197,6 +195,7 @@ pub struct TurnView {
 }
 
 /// How many tokens of its model a request is, as it would leave.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUse {
@@ -204,10 +203,8 @@ pub struct TokenUse {
     /// media of other kinds is not among them.
     pub used: u64,
     /// The most that the prompt may have; `None` where the model is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// What was used of it, in percent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u64>,
     /// The same for people: `23% (46000/200000)`, or `awaiting data` where the most is not known.
     pub budget: String,
@@ -249,6 +246,7 @@ pub struct Pins {
 }
 
 /// A section and its own leaves.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SectionView {
@@ -265,7 +263,7 @@ pub struct SectionView {
     /// Role of its message.
     pub role: Role,
     /// Key of the section around it.
-    #[serde(rename = "parentId", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "parentId")]
     pub parent: Option<String>,
     /// Its display path in the present order; of one that is left out, in the received one.
     #[serde(rename = "rawPath")]
@@ -273,19 +271,14 @@ pub struct SectionView {
     /// RFC 6901 pointer in the body as received.
     pub pointer: String,
     /// Place of its message among the messages as they came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_message_index: Option<usize>,
     /// Place among the content parts of its message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_index: Option<usize>,
     /// What a content part holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_kind: Option<ContentKind>,
     /// Place among the tool calls of its message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_index: Option<usize>,
     /// The call that it is, or that it is the result of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_invocation: Option<ToolInvocation>,
     /// Whether a person may edit its leaves.
     pub editable: bool,
@@ -296,15 +289,12 @@ pub struct SectionView {
     /// Whether a person pinned it, or rules may not change something of it.
     pub pinned: bool,
     /// Who pinned it: `rule steady`, `person`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_by: Option<String>,
     /// Tokens of its texts and pictures, those of the sections inside it included. Options have none:
     /// they are no part of the prompt. Definitions of tools are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_count: Option<u64>,
     /// Their share of what the prompt may have, in percent; of what the request has where the most is
     /// not known. A section that is left out has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_percent: Option<u64>,
     /// Whether they are an estimate: no tokenizer of the model is public, or a picture's size or its
     /// price in tokens is not known.
@@ -312,10 +302,8 @@ pub struct SectionView {
     pub token_estimate: bool,
     /// The texts of its own leaves that say something, a line break between two. Only in
     /// [`crate::EditableRequest`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<ShownText>,
     /// The same as it came, with `‹LABEL›` for redacted values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_content: Option<ShownText>,
     /// Its leaves that belong to no section inside it.
     pub leaves: Vec<LeafView>,
@@ -327,18 +315,16 @@ impl SectionView {
 }
 
 /// A call of a tool.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInvocation {
     /// The id that pairs it with its result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The name of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it is called with, as it would leave: JSON, whether the API spells it as an object or
     /// in a string. `None` where a key in it holds a finding.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<ShownText>,
 }
 
@@ -390,6 +376,7 @@ pub struct LeafView {
 }
 
 /// A stretch that redaction wrote, or had written before a person released it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactedSpan {
@@ -401,16 +388,13 @@ pub struct RedactedSpan {
     pub label: String,
     /// The number of the redaction, by which [`EditCommand::Release`] names it. `None` where it was
     /// made in a text around this one or in one that was put in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redaction: Option<usize>,
     /// Who redacted: `rule contacts`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Whether a person may release it.
     #[serde(default)]
     pub releasable: bool,
     /// Who keeps it from being released, where a person may not: `rule secrets`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_by: Option<String>,
 }
 

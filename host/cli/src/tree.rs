@@ -7,6 +7,7 @@
 use leafgate_policy::PolicySource;
 use leafgate_tree::{Access, ContentKind, Document, Draft, Leaf, Role, SectionId, display_mask};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::masking;
 use crate::options::TreeArgs;
@@ -47,6 +48,7 @@ struct ShownTree {
     leaves: Vec<TreeLeaf>,
 }
 
+#[skip_serializing_none]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownSection {
@@ -57,17 +59,11 @@ struct ShownSection {
     role: Role,
     editable: bool,
     deletable: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source_message_index: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     content_index: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     content_kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_index: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
     raw_path: String,
     leaves: Vec<TreeLeaf>,

@@ -25,7 +25,6 @@ struct RawCases {
 struct RawCase {
     name: String,
     config: Option<Table>,
-    #[serde(default)]
     format: Option<String>,
     #[serde(default)]
     model: String,

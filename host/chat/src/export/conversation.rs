@@ -2,22 +2,21 @@
 
 use leafgate_tree::Document;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::turn::ExportTurn;
 use crate::node::JsonView;
 
 /// The conversation of an export. It has no `Debug`, because its texts are the user's.
+#[skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportedConversation {
     /// The responder.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<String>,
     /// The requester. Newer exports do not name one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub requester: Option<String>,
     /// The location of the chat: `panel`, `chat`, `terminal`, …
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
     /// The requests, oldest first.
     pub turns: Vec<ExportTurn>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use leafgate_words::words;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::answer::{self, AnswerPartKind};
 use super::notes::{TurnNote, notes};
@@ -11,28 +12,23 @@ use super::{RequestFailure, RequestStatus, question, response, status, uri, vari
 use crate::node::JsonView;
 
 /// A question and its answer. It has no `Debug`, because its texts are the user's.
+#[skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExportTurn {
     /// The request's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// When it was asked, in milliseconds since 1970.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<i64>,
     /// The model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The agent that answered, by its full name or id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// How it ended.
     pub status: RequestStatus,
     /// Milliseconds from the question to the end of the answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// Milliseconds to the first sign of an answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_progress_ms: Option<i64>,
     /// Whether the editor hides it and does not send it again.
     pub hidden: bool,
@@ -52,10 +48,8 @@ pub struct ExportTurn {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<TurnNote>,
     /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RequestFailure>,
     /// The person's vote.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub vote: Option<Vote>,
     /// Parts of the answer that no other field holds, counted by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -73,28 +67,25 @@ pub struct Attachment {
 }
 
 /// A tool that ran.
+#[skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolUse {
     /// The tool's id.
     pub tool: String,
     /// The call's id.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// How it was confirmed.
     pub confirmed: Confirmation,
     /// Whether it ran to its end, if that is recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
     /// Whether its result is an error.
     pub failed: bool,
     /// The message about it that the person read.
     pub message: String,
     /// The command line, if it ran one in a terminal.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// What it gave.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
 }
 
@@ -126,6 +117,7 @@ words! {
 }
 
 /// A file that changed.
+#[skip_serializing_none]
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct FileEdit {
     /// The record from which this is known.
@@ -133,10 +125,8 @@ pub struct FileEdit {
     /// The file.
     pub file: String,
     /// The number of changes, if it is recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<usize>,
     /// The person's decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<ChangeDecision>,
 }
 

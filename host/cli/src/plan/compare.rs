@@ -13,6 +13,7 @@ use leafgate_tokenize::Counter;
 use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::tokens::{self, TokenChange};
 use crate::request::AskedRequest;
@@ -51,13 +52,12 @@ impl fmt::Display for Becomes {
 type Done = BTreeMap<(By, String), usize>;
 
 /// Who does what.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct By {
     pub(super) rule: String,
     kind: Cow<'static, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     detector: Option<String>,
 }
 

@@ -4,6 +4,7 @@ use leafgate_contract::{Description, LoadError, World};
 use leafgate_wasm::Inspection;
 use serde::Serialize;
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
 use super::args::InspectArgs;
 use super::source;
@@ -11,19 +12,16 @@ use crate::policy;
 use crate::print::{Exit, Printer, Style};
 
 /// The output of `plugin inspect --json`.
+#[skip_serializing_none]
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ShownPlugin<'a> {
     #[serde(flatten)]
     file: &'a Inspection,
     pub(super) loads: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     config_schema: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a Description>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
 }
 

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::home;
 use crate::kept::KeptRecord;
 use crate::runtime;
 use crate::vscode::{self, Names};
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StandingRecord {
     /// Where it stands, or stood last.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
     /// Its runtime file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<PathBuf>,
     /// Upstreams beside the usual ones.
     pub(crate) upstreams: Names,
@@ -24,7 +24,6 @@ pub(crate) struct StandingRecord {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) stays: bool,
     /// What starts it anew, where a service keeps it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) service: Option<String>,
 }
 

@@ -29,7 +29,6 @@ struct Row {
     kind: String,
     #[serde(default)]
     spans: Vec<Span>,
-    #[serde(default)]
     neg_class: Option<String>,
     #[serde(default)]
     contested: bool,
