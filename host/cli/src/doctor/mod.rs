@@ -54,6 +54,10 @@ impl ClientFinding {
         ClientFinding { about: about.to_owned(), state, text: text.into(), hint: None }
     }
 
+    fn problem(about: &str, text: impl Into<String>) -> ClientFinding {
+        ClientFinding::new(about, FindingState::Problem, text)
+    }
+
     fn hint(self, hint: impl Into<String>) -> ClientFinding {
         ClientFinding { hint: Some(hint.into()), ..self }
     }
@@ -112,9 +116,7 @@ fn gates(runtime: &Runtime) -> anyhow::Result<Vec<ClientFinding>> {
     }
     for gate in running {
         match AdminClient::new(&gate)?.status() {
-            Err(error) => {
-                findings.push(ClientFinding::new(&gate.listen, FindingState::Problem, error.message))
-            }
+            Err(error) => findings.push(ClientFinding::problem(&gate.listen, error.message)),
             Ok(status) => {
                 findings.extend(off(&status));
                 findings.extend(runtime.block_on(upstreams(&status)));
@@ -143,11 +145,11 @@ async fn upstreams(status: &Status) -> Vec<ClientFinding> {
             Ok(Some(message)) => {
                 let gate = format!("this gate cannot reach its upstream {upstream}: ");
                 let why = message.strip_prefix(&gate).unwrap_or(&message);
-                ClientFinding::new(&at, FindingState::Problem, format!("it cannot reach {upstream}: {why}"))
+                ClientFinding::problem(&at, format!("it cannot reach {upstream}: {why}"))
                     .hint("start what should answer there, or set its URL: `leafgate config show` says where that stands")
             }
             Ok(None) => reached(&at, upstream, policy, status),
-            Err(error) => ClientFinding::new(&at, FindingState::Problem, format!("it does not answer: {error}")),
+            Err(error) => ClientFinding::problem(&at, format!("it does not answer: {error}")),
         });
     }
     findings
@@ -260,10 +262,9 @@ fn arrived(name: &str, version: &str, trial: &DoctorTrial) -> ClientFinding {
             let text = format!("{version} asks through the gate: {}", trial.paths());
             ClientFinding::new(name, FindingState::Good, text)
         }
-        (None, Some(refusal)) => ClientFinding::new(name, FindingState::Problem, refusal),
-        (None, None) => ClientFinding::new(
+        (None, Some(refusal)) => ClientFinding::problem(name, refusal),
+        (None, None) => ClientFinding::problem(
             name,
-            FindingState::Problem,
             format!(
                 "{version} was started behind a gate, and asked no model through it ({})",
                 trial.ending()

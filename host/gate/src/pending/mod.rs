@@ -28,8 +28,7 @@ use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
     Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick,
-    TurnId,
+    Dismissal, Effect, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick, TurnId,
 };
 use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::{Document, Draft, SectionId};
