@@ -15,8 +15,24 @@ use crate::runs;
 const LONGEST_START: usize = 48;
 
 /// Calls `f` with each run of four or more digits.
-pub(crate) fn each_digit_run(bytes: &[u8], f: impl FnMut(Range<usize>)) {
-    runs::each_run::<4>(bytes, runs::digits, f);
+pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
+    const LEAST: usize = 4;
+    let mut done = 0;
+    runs::each_block(bytes, LEAST - 1, |at, block| {
+        let digits = runs::bits(block, runs::digits);
+        let mut begins = runs::in_a_row::<LEAST, _>(digits);
+        while begins != 0 {
+            let first = begins.trailing_zeros();
+            let start = at + first as usize;
+            begins &= begins - 1;
+            if start >= done {
+                done = start + (digits >> first).trailing_ones() as usize;
+                done += bytes[done..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                f(start..done);
+            }
+        }
+        done
+    });
 }
 
 /// What few bytes in a row may be the beginning of.
@@ -398,6 +414,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_row_of_digits_is_seen_once_and_whole(parts in prop::collection::vec(("[0-9]{0,90}", "[a-z/:]{0,40}"), 0..8)) {
+            let text: String = parts.iter().map(|(digits, others)| format!("{digits}{others}")).collect();
+            let mut seen = Vec::new();
+            each_digit_run(text.as_bytes(), |run| seen.push(&text[run]));
+            let rows: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|row| row.len() >= 4).collect();
+            prop_assert_eq!(seen, rows);
+        }
+
         #[test]
         fn every_number_of_four_digits_in_a_row_is_seen(before in "[a-z ]{0,9}", digits in "[0-9]{4,20}", after in "[a-z]{0,5}") {
             let text = format!("{before}{digits}{after}");

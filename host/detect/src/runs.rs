@@ -4,7 +4,7 @@
 //! is bits side by side. Most texts hold no long row of digits or of base64, and cost one pass of
 //! this and nothing else.
 
-use std::ops::{BitAnd, Range, Shr};
+use std::ops::{BitAnd, Shr};
 
 pub(crate) use wide::u8x16;
 
@@ -59,45 +59,6 @@ pub(crate) fn each_block(bytes: &[u8], overlap: usize, mut f: impl FnMut(usize, 
     }
 }
 
-/// Calls `f` with each row of `LEAST` or more bytes of a kind, which zero is not of.
-#[inline(always)]
-pub(crate) fn each_run<const LEAST: usize>(
-    bytes: &[u8],
-    is: impl Fn(u8x16) -> u8x16,
-    mut f: impl FnMut(Range<usize>),
-) {
-    let mut done = 0;
-    each_block(bytes, LEAST - 1, |at, block| {
-        let mut begins = in_a_row::<LEAST, _>(bits(block, &is));
-        while begins != 0 {
-            let start = at + begins.trailing_zeros() as usize;
-            begins &= begins - 1;
-            if start >= done {
-                done = row_end(bytes, start + LEAST, &is);
-                f(start..done);
-            }
-        }
-        done
-    });
-}
-
-/// Where a row ends that `from` may stand in.
-#[inline(always)]
-fn row_end(bytes: &[u8], from: usize, is: impl Fn(u8x16) -> u8x16) -> usize {
-    let mut end = from;
-    loop {
-        let rest = &bytes[end..];
-        let length = match rest.first_chunk() {
-            Some(block) => bits(block, &is),
-            None => bits(&filled_up(rest), &is),
-        };
-        end += length.trailing_ones() as usize;
-        if length != u64::MAX {
-            return end;
-        }
-    }
-}
-
 /// Less than a block, with zeros behind it.
 fn filled_up(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
@@ -118,36 +79,4 @@ where
         have += more;
     }
     bits
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn slowly(bytes: &[u8], least: usize) -> Vec<Range<usize>> {
-        let mut all = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() {
-            let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if length >= least {
-                all.push(at..at + length);
-            }
-            at += length + 1;
-        }
-        all
-    }
-
-    proptest! {
-        #[test]
-        fn every_row_is_seen_once_and_whole(parts in prop::collection::vec(("[0-9]{0,90}", "[a-z/:]{0,40}"), 0..8)) {
-            let text: String = parts.into_iter().flat_map(|(digits, others)| [digits, others]).collect();
-            let (mut of_four, mut of_twenty) = (Vec::new(), Vec::new());
-            each_run::<4>(text.as_bytes(), digits, |run| of_four.push(run));
-            each_run::<20>(text.as_bytes(), digits, |run| of_twenty.push(run));
-            prop_assert_eq!(of_four, slowly(text.as_bytes(), 4));
-            prop_assert_eq!(of_twenty, slowly(text.as_bytes(), 20));
-        }
-    }
 }
