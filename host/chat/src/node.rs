@@ -12,7 +12,7 @@ use leafgate_tree::{Document, NodeId, Segment, ValueType};
 #[derive(Clone, Copy)]
 pub(crate) struct JsonView<'d> {
     document: &'d Document,
-    id: NodeId,
+    pub(crate) id: NodeId,
 }
 
 impl<'d> JsonView<'d> {
@@ -22,10 +22,6 @@ impl<'d> JsonView<'d> {
 
     pub(crate) fn of(document: &'d Document, id: NodeId) -> Self {
         JsonView { document, id }
-    }
-
-    pub(crate) fn id(self) -> NodeId {
-        self.id
     }
 
     pub(crate) fn pointer(self) -> String {

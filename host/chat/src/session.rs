@@ -110,7 +110,7 @@ pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     let mut message: Option<(String, Vec<JsonView<'_>>)> = None;
     for line in JsonView::root(lines).items() {
         let Some((id, content)) = own_message(line) else { continue };
-        seen.insert(content.id());
+        seen.insert(content.id);
         match &mut message {
             Some((last, parts)) if *last == id => parts.extend(content.items()),
             _ => {
@@ -125,7 +125,7 @@ pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     }
     let mut below = vec![JsonView::root(lines)];
     while let Some(node) = below.pop() {
-        if node.is_array() && !seen.contains(&node.id()) {
+        if node.is_array() && !seen.contains(&node.id) {
             group(&node.items().collect::<Vec<_>>(), &mut groups);
         }
         below.extend(node.items());

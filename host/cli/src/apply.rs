@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     match &args.output {
         _ if printer.is_json() => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
         _ if exit == Exit::Blocked => {}
-        output if output.diff => print_diff(draft, printer)?,
+        output if output.diff => print_diff(judged.shown(), printer)?,
         output if output.ops => {
             draft.operations(masking::masked).iter().try_for_each(|made| printer.json_line(made))?;
         }
@@ -226,11 +226,17 @@ impl<'a> Applied<'a> {
 /// Prints what came against what would leave, as the prompt shows it: no value that a rule redacted is in
 /// what a draft shows, and a key may be a secret too.
 pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    let mut diff = request_diff(draft);
-    let deleted = draft.changes(display_mask).deleted;
+    let (mut diff, changes) = (request_diff(draft), draft.changes(display_mask));
+    if !draft.is_dirty() {
+        return Ok(());
+    }
+    // By the order in which all came, as rules and operations name places.
+    for (leaf, change) in diff.leaves.iter_mut().zip(&changes.leaves) {
+        leaf.path = draft.display_path(change.node);
+    }
     let said =
         |section: &LeftOut<'_>| format!("{}  {}", draft.display_path(section.node), joined(&section.authors));
-    diff.deleted = deleted.iter().map(said).collect();
+    diff.deleted = changes.deleted.iter().map(said).collect();
     let paths = diff.leaves.iter_mut().map(|leaf| &mut leaf.path).chain(&mut diff.deleted);
     let paths = paths.chain(diff.inserted.iter_mut().map(|inserted| &mut inserted.before));
     for path in paths.chain(diff.options.iter_mut().map(|option| &mut option.key)) {

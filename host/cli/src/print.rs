@@ -23,7 +23,7 @@ pub(crate) use crate::exit::Exit;
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
     colours: bool,
-    is_json: bool,
+    pub(crate) is_json: bool,
 }
 
 /// Returns how a stretch of text is emphasised on a terminal.
@@ -50,11 +50,6 @@ impl Printer {
     pub(crate) fn with_json(mut self, is_json: bool) -> Self {
         self.is_json = is_json;
         self
-    }
-
-    /// Returns whether JSON was asked for.
-    pub(crate) fn is_json(&self) -> bool {
-        self.is_json
     }
 
     /// Writes what a command has found: as JSON where that was asked for, else as `print` shows it to

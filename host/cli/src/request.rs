@@ -24,6 +24,8 @@ use crate::{home, policy, settings};
 pub(crate) struct JudgedRequest {
     pub(crate) document: Arc<Document>,
     pub(crate) evaluation: Evaluation,
+    /// What people may see of it, where a value holds it that cannot be redacted.
+    veiled: Option<Draft>,
     /// Name of the policy's generation.
     pub(crate) generation: String,
     /// The profile that made the request, and what that took.
@@ -39,6 +41,11 @@ pub(crate) struct JudgedRequest {
 }
 
 impl JudgedRequest {
+    /// Returns the edits as people may see them.
+    pub(crate) fn shown(&self) -> &Draft {
+        self.veiled.as_ref().unwrap_or(&self.evaluation.draft)
+    }
+
     /// Prints notes about the request on standard error.
     pub(crate) fn print_notes(&self, printer: &mut Printer) {
         let assumed = self.is_format_assumed.then(|| assumed(&self.document)).flatten();
@@ -174,10 +181,12 @@ fn judge_at(
         }
         _ => Ranges::default(),
     };
+    let veiled = policy.veiled(&evaluation.draft, &evaluation.recall, &vault);
     let (generation, is_format_assumed) = (policy.generation_name(), request.named_format().is_none());
     Ok(JudgedRequest {
         document,
         evaluation,
+        veiled,
         generation,
         assembled,
         ranges,

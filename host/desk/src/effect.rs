@@ -67,5 +67,5 @@ pub struct TurnRelease {
     pub by: &'static str,
 }
 
-/// Effects of one event, in order.
+/// Effects of the events since they were last taken, in order.
 pub type Effects = Vec<Effect>;

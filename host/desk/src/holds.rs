@@ -33,7 +33,7 @@ pub struct Expiry {
 /// All pauses of a turn, and the block that its edits may have caused.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnHolds {
-    list: Vec<TurnHold>,
+    pub(crate) list: Vec<TurnHold>,
     block: Option<Hold>,
     /// For pauses whose rule names no time.
     timeout: Duration,
@@ -48,10 +48,6 @@ impl TurnHolds {
         let mut holds_of_turn = TurnHolds { list: Vec::new(), block: None, timeout, began: now, by_mode };
         holds_of_turn.ask(holds, now);
         holds_of_turn
-    }
-
-    pub(crate) fn list(&self) -> &[TurnHold] {
-        &self.list
     }
 
     /// Returns true if and only if a turn with these pauses shows all that the rules object to in
@@ -214,7 +210,7 @@ mod tests {
         let b = hold("b", Some(3), OnTimeout::Cancel);
         holds.meet(Verdict::Pause(vec![b, a]), Tick::from_millis(5000));
         let asked: Vec<_> =
-            holds.list().iter().map(|held| (&*held.hold.rule, held.asked.as_millis())).collect();
+            holds.list.iter().map(|held| (&*held.hold.rule, held.asked.as_millis())).collect();
         assert_eq!(asked, [("a", 0), ("b", 5000)]);
         assert_eq!(holds.expiry().at, Tick::from_millis(8000));
     }
@@ -234,10 +230,10 @@ mod tests {
         };
         let mut holds = TurnHolds::new(vec![at(&["/a", "/b"])], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Pause(vec![at(&["/b"])]), Tick::default());
-        assert_eq!(holds.list()[0].hold.places, [place("/b")]);
-        assert_eq!(holds.list()[0].hold.total, 1);
+        assert_eq!(holds.list[0].hold.places, [place("/b")]);
+        assert_eq!(holds.list[0].hold.total, 1);
         holds.meet(Verdict::Forward, Tick::default());
-        assert!(holds.list()[0].hold.places.iter().all(|place| !place.stands));
+        assert!(holds.list[0].hold.places.iter().all(|place| !place.stands));
     }
 
     #[test]
@@ -246,7 +242,7 @@ mod tests {
             TurnHolds::new(vec![hold("a", Some(10), OnTimeout::Cancel)], false, DEFAULT, Tick::default());
         let before = holds.expiry();
         holds.meet(Verdict::Forward, Tick::from_millis(5));
-        assert_eq!(holds.list()[0].state, HoldState::Lapsed);
+        assert_eq!(holds.list[0].state, HoldState::Lapsed);
         assert_eq!(holds.expiry(), before);
     }
 
@@ -256,7 +252,7 @@ mod tests {
         let mut holds = TurnHolds::new(vec![a.clone()], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
         assert!(holds.block().is_some());
-        assert_eq!(holds.list()[0].state, HoldState::Open);
+        assert_eq!(holds.list[0].state, HoldState::Open);
         holds.meet(Verdict::Pause(vec![a]), Tick::default());
         assert!(holds.block().is_none());
     }

@@ -34,7 +34,7 @@ impl ModePause {
 /// The mode in force, and what it was before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Modes {
-    mode: TurnMode,
+    pub(crate) mode: TurnMode,
     /// What `interceptOnce` gives way to; never itself.
     before: TurnMode,
     /// Whether there are saved edits for every conversation.
@@ -52,10 +52,6 @@ impl Modes {
         let mut modes = Modes::default();
         modes.choose(mode);
         modes
-    }
-
-    pub(crate) fn mode(&self) -> TurnMode {
-        self.mode
     }
 
     /// The mode that a start after this run begins with: a single pause is for this run only.
@@ -171,12 +167,12 @@ mod tests {
         ] {
             let mut modes = Modes::new(from);
             modes.choose(to);
-            assert_eq!((modes.mode(), modes.lasting()), (to, lasting), "{from} to {to}");
+            assert_eq!((modes.mode, modes.lasting()), (to, lasting), "{from} to {to}");
             let pause = modes.pause_next("s");
             // Nothing is saved, so a single pause is a capture where edits are applied.
             let asks = if lasting == AutoOverride { AutoOverride } else { to };
             assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(asks), "{from} to {to}");
-            assert_eq!(modes.mode(), next, "{from} to {to}");
+            assert_eq!(modes.mode, next, "{from} to {to}");
         }
     }
 

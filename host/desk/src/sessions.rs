@@ -32,7 +32,7 @@ pub(crate) struct SessionTable {
     /// By when they last asked; the newest one is the last. To renew or to forget one costs the same among many: each request does.
     known: LinkedHashMap<Arc<str>, KnownSession>,
     active: Option<Arc<str>>,
-    follows: bool,
+    pub(crate) follows: bool,
 }
 
 #[derive(Debug)]
@@ -130,10 +130,6 @@ impl SessionTable {
         self.follows || self.active.as_deref().is_none_or(|active| active == session)
     }
 
-    pub(crate) fn follows(&self) -> bool {
-        self.follows
-    }
-
     pub(crate) fn active(&self) -> Option<&Arc<str>> {
         self.active.as_ref()
     }
@@ -210,7 +206,7 @@ mod tests {
         assert_eq!(listed(&sessions), ["a*", "c", "b"]);
         assert!(!sessions.renew(&asks("a"), at(5)), "it was active before");
         assert!(sessions.select("b") && !sessions.select("x"));
-        assert!(!sessions.follows());
+        assert!(!sessions.follows);
         assert!(!sessions.renew(&asks("d"), at(6)));
         assert_eq!(listed(&sessions), ["d", "a", "c", "b*"]);
         assert!(sessions.is_watched("b") && !sessions.is_watched("d"));

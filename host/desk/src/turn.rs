@@ -231,7 +231,7 @@ impl<G> Turn<G> {
 
     /// Returns its pauses.
     pub fn holds(&self) -> &[TurnHold] {
-        self.holds.list()
+        &self.holds.list
     }
 
     /// Returns the rule that blocks the edited request, if one does.

@@ -146,7 +146,7 @@ pub fn place_of<'v, T: 'v>(value: impl Into<Option<&'v Spanned<T>>>) -> Option<R
 }
 
 /// Declares a table, and what it is called: `a rule`. A row is the field, its key where that is another word, its type, what it takes where
-/// the type does not say it, the actions that it belongs to, and how it is written:
+/// the type does not say it, the words of a tag that it belongs to, and how it is written:
 /// `[must] kind as "as": String = Word(KINDS) => ["classify"]; "as = \"context\"",`. Every value may be absent; one
 /// without which a table is wrong is marked: `[must]`, `[said]`, `[tag]`; and so are `[some]` and `[usual "request"]`
 /// ([`KeyNeed`](crate::keys::KeyNeed)).

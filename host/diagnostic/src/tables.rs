@@ -174,7 +174,11 @@ impl TableReader<'_, '_> {
                 KeyNeed::No | KeyNeed::Usual(_) => false,
                 KeyNeed::There | KeyNeed::Tag => value.is_none(),
                 KeyNeed::Said => value.is_none_or(|value| !says(value.get_ref())),
-                KeyNeed::NotEmpty => value.is_some_and(|value| !says(value.get_ref())),
+                // A blank text in the place of a list is for whoever reads the texts.
+                KeyNeed::NotEmpty => value.is_some_and(|value| {
+                    let is_of_list = matches!(key.takes, Type::OneOrMany(_)) && value.get_ref().is_str();
+                    !is_of_list && !says(value.get_ref())
+                }),
             };
             if !is_missing || broken.contains(field) {
                 continue;

@@ -108,11 +108,13 @@ mod tests {
         let mut listener = hub.listen();
         hub.publish(|| policy(1));
         hub.publish(|| policy(2));
+        hub.publish(|| Event::Sessions { active: None, follow: true });
         for loads in [1, 2] {
             let event = String::from_utf8(next(&mut listener).await.unwrap().to_vec()).unwrap();
             let json = event.strip_prefix("event: policy\ndata: ").unwrap();
             assert_eq!(serde_json::from_str::<Event>(json).unwrap(), policy(loads));
         }
+        assert!(next(&mut listener).await.unwrap().starts_with(b"event: sessions\ndata: {"));
     }
 
     #[tokio::test]

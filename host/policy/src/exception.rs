@@ -45,7 +45,7 @@ pub(crate) struct Exceptions {
     labels: BTreeSet<String>,
     /// Those that allow a pattern, or anything in a place.
     others: Vec<usize>,
-    paths: SelectorPaths,
+    pub(crate) paths: SelectorPaths,
 }
 
 impl Exceptions {
@@ -79,11 +79,6 @@ impl Exceptions {
 
     pub(crate) fn get(&self, at: usize) -> &Exception {
         &self.all[at]
-    }
-
-    /// Their path patterns, under the numbers of the exceptions.
-    pub(crate) fn paths(&self) -> &SelectorPaths {
-        &self.paths
     }
 
     /// Returns the numbers of those that allow a value, wherever it stands.

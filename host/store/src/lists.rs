@@ -194,7 +194,7 @@ impl Log {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn numbers(&self, filter: &Filter) -> Result<Vec<i64>, LogError> {
+    pub(crate) fn numbers(&self, filter: &Filter) -> Result<Vec<i64>, LogError> {
         let session = self.session(filter)?;
         let query = format!("SELECT id FROM request WHERE {} AND id >= ?2 ORDER BY id", of(session.as_ref()));
         self.rows(&query, params![session, self.first_since(filter)?], |row| row.get(0))

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 #[derive(Debug)]
 pub(crate) struct Presence {
     folder: PathBuf,
-    writer: i64,
+    pub(crate) writer: i64,
     _locked: File,
 }
 
@@ -35,11 +35,6 @@ impl Presence {
             return Err(error);
         }
         Ok(Presence { folder: folder.to_owned(), writer, _locked: file })
-    }
-
-    /// What rows name their writer by.
-    pub(crate) fn writer(&self) -> i64 {
-        self.writer
     }
 
     /// Ends what processes left open that are gone.

@@ -52,7 +52,7 @@ impl Log {
     pub fn reveals(&self, filter: &Filter, most: usize) -> Result<Vec<RevealLine>, LogError> {
         // By the beginning of a key, or by that which lists show.
         let query = "SELECT at, token, session, who AS by FROM reveal WHERE at >= ?1
-             AND ?2 IN (substr(session, 1, length(?2)), substr(session, 1 + length(?4), length(?2)))
+             AND (substr(session, 1, length(?2)) = ?2 OR substr(session, 1, length(?4 || ?2)) = ?4 || ?2)
              ORDER BY id DESC LIMIT ?3";
         let session = filter.session.as_deref().unwrap_or_default();
         self.rows(query, params![filter.since.unwrap_or(0), session, most, KEYS], read_row)

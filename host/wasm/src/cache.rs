@@ -15,7 +15,6 @@ use std::time::SystemTime;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
-use tempfile::NamedTempFile;
 use wasmtime::Engine;
 
 /// What an entry begins with; another form of entries has another number.
@@ -111,8 +110,9 @@ impl CodeCache {
     }
 
     fn write(&self, entry: &CodeEntry<'_>, code: &[u8]) -> io::Result<()> {
-        // Its own user's alone, and gone where it is not kept.
-        let mut draft = NamedTempFile::new_in(&self.folder)?;
+        // Its own user's alone, and gone where it is not kept. One that a killed process left counts as an entry.
+        let suffix = format!(".{EXTENSION}");
+        let mut draft = tempfile::Builder::new().suffix(&suffix).tempfile_in(&self.folder)?;
         draft.write_all(MAGIC)?;
         draft.write_all(&entry.tag(code))?;
         draft.write_all(code)?;

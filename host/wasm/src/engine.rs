@@ -29,12 +29,12 @@ impl WasmLoader {
         let exports = script::exports(World::Detector);
         let admitted = Admitted { layer: FileLayer::CoreModule, component, exports: exports.clone() };
         let telling = Telling::new(&binary, &admitted).map_err(untold)?;
-        let component = compile::compile(self.runtime(), &telling.component, &|| false)?;
-        let compiled = Compiled::new(self.runtime(), &component, &exports)?;
+        let component = compile::compile(&self.runtime, &telling.component, &|| false)?;
+        let compiled = Compiled::new(&self.runtime, &component, &exports)?;
         let canary = |fault| LoadRefusal::Canary { call: "configure", fault };
         let name = "engine".into();
         let mut running =
-            RunningInstance::start(self.runtime(), &compiled, &name, self.limits(), None).map_err(canary)?;
+            RunningInstance::start(&self.runtime, &compiled, &name, self.limits(), None).map_err(canary)?;
         running.configure("").map_err(canary)?.map_err(|said| LoadRefusal::configuration(said, ""))?;
         Ok(snapshot(&telling, &mut running, self.limits().file_bytes).map_err(untold)?)
     }

@@ -36,7 +36,7 @@ const KEPT: usize = 1 << 20;
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
 pub struct WasmLoader {
-    runtime: Arc<Runtime>,
+    pub(crate) runtime: Arc<Runtime>,
     configuring: Configuring,
     quarantine: bool,
     cache: Mutex<Cache>,
@@ -329,10 +329,6 @@ impl WasmLoader {
 
     pub(crate) fn contract(&self) -> Contract {
         self.runtime.contract
-    }
-
-    pub(crate) fn runtime(&self) -> &Runtime {
-        &self.runtime
     }
 
     pub(crate) fn limits(&self) -> &LoaderLimits {

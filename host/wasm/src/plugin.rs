@@ -179,28 +179,31 @@ impl WasmPlugin {
             attributes: &[],
         };
         let given = (head, &sections[..], &leaves[..]);
-        let edits = self.worked(given, leaves.len(), bytes, spent, answer::cost_of_edits)?;
-        let edits = edits.into_iter().map(answer::edit).collect();
-        CheckedEdits::checked(edits, request, self.description().labels.len()).map_err(Failed::running)
+        self.worked(given, leaves.len(), bytes, spent, answer::cost_of_edits, |edits| {
+            let edits = edits.into_iter().map(answer::edit).collect();
+            CheckedEdits::checked(edits, request, self.description().labels.len())
+        })
     }
 
     fn ask_detector(&self, leaves: &[DetectLeaf<'_>], spent: &Spent) -> Result<CheckedFindings, Failed> {
         let given: Vec<_> = (0..).zip(leaves).map(detect_leaf).collect();
         let bytes = leaves.iter().map(|leaf| leaf.text.len()).sum();
-        let findings = self.worked((&given[..],), leaves.len(), bytes, spent, answer::cost_of_findings)?;
-        let findings = findings.into_iter().map(answer::finding).collect();
-        CheckedFindings::checked(findings, leaves, self.description().labels.len()).map_err(Failed::running)
+        self.worked((&given[..],), leaves.len(), bytes, spent, answer::cost_of_findings, |findings| {
+            let findings = findings.into_iter().map(answer::finding).collect();
+            CheckedFindings::checked(findings, leaves, self.description().labels.len())
+        })
     }
 
-    /// Makes one call about so many leaves and bytes of text, and charges what it costs.
-    fn worked<P, A>(
+    /// Makes one call about so many leaves and bytes of text, and charges what it costs. To check the answer is on its time too.
+    fn worked<P, A, C>(
         &self,
         given: P,
         leaves: usize,
         bytes: usize,
         spent: &Spent,
         cost: impl FnOnce(&[A]) -> Cost,
-    ) -> Result<Vec<A>, Failed>
+        check: impl FnOnce(Vec<A>) -> Result<C, Fault>,
+    ) -> Result<C, Failed>
     where
         P: ComponentNamedList + Lower,
         (Worked<A>,): ComponentNamedList + Lift,
@@ -211,7 +214,7 @@ impl WasmPlugin {
         let answer = running.work(given, limits.deadline(leaves, bytes), &budget).map_err(Failed::running)?;
         let answer = answer.map_err(|failure| Failed::running(self.gave_up(failure)))?;
         budget.charge(cost(&answer)).map_err(Failed::running)?;
-        Ok(answer)
+        check(answer).map_err(Failed::running)
     }
 
     fn gave_up(&self, failure: types::Failure) -> Fault {

@@ -517,6 +517,24 @@ fn a_call_without_a_result_is_answered_and_what_the_client_said_follows() {
 }
 
 #[test]
+fn what_the_client_says_beside_results_counts_once() {
+    let bytes = |words: Option<&str>| {
+        let script = vec![("coordinator", vec![calls(&[("run", json!({}))]).into()])];
+        let mut stage = Stage::new(&three(), script);
+        stage.answer(0);
+        let result = leafgate_agents::ClientResult {
+            id: stage.given[0].id.expose().to_owned(),
+            text: "b".into(),
+            is_error: false,
+        };
+        let now = stage.tick();
+        let _ = stage.run.answered(vec![result], words.map(Into::into), now).unwrap();
+        stage.run.bytes()
+    };
+    assert_eq!(bytes(Some("Hurry.")), bytes(None) + "Hurry.".len());
+}
+
+#[test]
 fn runs_that_wait_are_bounded() {
     let run = |id: u64| {
         let opening = leafgate_agents::Opening { id: leafgate_agents::RunId(id), ..opening() };

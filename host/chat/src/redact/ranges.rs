@@ -228,7 +228,7 @@ impl Ranges {
 }
 
 fn set(draft: &mut Draft, leaf: JsonView<'_>, number: i64) -> bool {
-    let node: NodeId = leaf.id();
+    let node: NodeId = leaf.id;
     leaf.is_number() && draft.set(node, &number.to_string(), &Author::rule(AUTHOR)).is_ok()
 }
 

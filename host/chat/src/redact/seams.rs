@@ -54,10 +54,8 @@ const NO_DOCUMENT: &str = "- ";
 
 /// Returns the texts that an export holds in several pieces.
 pub fn runs(document: &Document) -> Vec<SeamRun> {
-    let groups: Vec<Vec<NodeId>> = export::pieces(document)
-        .iter()
-        .map(|pieces| pieces.iter().map(|piece| piece.id()).collect())
-        .collect();
+    let groups: Vec<Vec<NodeId>> =
+        export::pieces(document).iter().map(|pieces| pieces.iter().map(|piece| piece.id).collect()).collect();
     runs_of(document, &groups)
 }
 
@@ -77,7 +75,7 @@ pub fn runs_of(document: &Document, groups: &[Vec<NodeId>]) -> Vec<SeamRun> {
 
 fn is_open(document: &Document, piece: JsonView<'_>) -> bool {
     document
-        .settable(piece.id())
+        .settable(piece.id)
         .is_some_and(|leaf| leaf.value_type() == ValueType::Text && leaf.access() == Access::Open)
 }
 
@@ -118,7 +116,7 @@ pub fn found(document: &Document, runs: &[SeamRun], seen: &Draft) -> Finds {
 impl SeamRun {
     /// `None`: fewer than two of the pieces have content.
     fn of(nodes: &[JsonView<'_>]) -> Option<SeamRun> {
-        let texts = nodes.iter().filter_map(|node| Some((node.id(), node.text()?.into_owned())));
+        let texts = nodes.iter().filter_map(|node| Some((node.id, node.text()?.into_owned())));
         let texts: Vec<_> = texts.filter(|(_, text)| !text.is_empty()).collect();
         let (_, first) = texts.iter().find(|(_, text)| !text.trim_start().is_empty())?;
         let prefix = if first.trim_start().starts_with(['{', '[']) { NO_DOCUMENT } else { "" };

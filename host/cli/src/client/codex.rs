@@ -47,7 +47,7 @@ pub(super) struct CodexLogin {
     config: Table,
     /// The provider, as the gate's one will be but for its address.
     provider: Table,
-    origin: ClientOrigin,
+    pub(super) origin: ClientOrigin,
 }
 
 impl CodexLogin {
@@ -70,10 +70,6 @@ impl CodexLogin {
             })?,
         };
         Ok(CodexLogin { home, config, provider, origin })
-    }
-
-    pub(super) fn origin(&self) -> &ClientOrigin {
-        &self.origin
     }
 
     /// Makes a private home whose provider is at this base URL.
@@ -175,7 +171,7 @@ fn with_our_provider(mut config: Table) -> Table {
 
 /// A `CODEX_HOME` for one run. Dropping it gives the user's folder what the run has added.
 pub(super) struct PrivateHome {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     home: PathBuf,
     /// The projects of `config.toml` before the run, where it can be read.
     projects: Option<Table>,
@@ -206,10 +202,6 @@ impl PrivateHome {
         }
         let projects = Some(projects(&login.config));
         Ok(PrivateHome { folder, home: login.home.clone(), projects, _lock: lock })
-    }
-
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 }
 

@@ -12,9 +12,9 @@ use crate::{policy, private};
 /// The file of a policy folder that is written.
 pub(crate) struct TargetFile {
     source: PolicySource,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// What the folder says before it is written into.
-    policy: Policy,
+    pub(super) policy: Policy,
 }
 
 impl TargetFile {
@@ -32,15 +32,6 @@ impl TargetFile {
         let policy =
             policy::load(source).context("the policy must be sound before something is written into it")?;
         Ok(TargetFile { source: source.clone(), path: folder.join(file), policy })
-    }
-
-    /// The policy of the folder, as it was before anything was written.
-    pub(super) fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Puts an exception behind what the file says.

@@ -74,6 +74,8 @@ impl By {
 pub(super) struct Comparison {
     today: PlanSide,
     new: PlanSide,
+    /// Whether the same bytes leave, or none by both.
+    same_bytes: bool,
     tokens: TokenChange,
 }
 
@@ -96,14 +98,15 @@ pub(super) fn compared(
 ) -> anyhow::Result<Comparison> {
     let (today, new) = (side(case, today, keys)?, side(case, new, keys)?);
     let model = case.asked.model.as_deref();
-    let tokens = match today.body == new.body {
+    let same_bytes = today.body == new.body;
+    let tokens = match same_bytes {
         true => TokenChange::default(),
         false => {
             let bodies = [today.body.as_ref(), new.body.as_ref()];
             tokens::change(counter, case.document.format(), model, bodies)
         }
     };
-    Ok(Comparison { today, new, tokens })
+    Ok(Comparison { today, new, same_bytes, tokens })
 }
 
 fn side(case: &PlanCase, policy: &Policy, keys: &TokenKeys) -> anyhow::Result<PlanSide> {
@@ -213,7 +216,7 @@ impl Plan {
 
     /// Adds a request.
     pub(super) fn add(&mut self, number: i64, request: String, compared: Comparison) {
-        let Comparison { today, new, tokens } = compared;
+        let Comparison { today, new, same_bytes, tokens } = compared;
         let [bytes_today, bytes_new] = [&today, &new].map(|side| side.body.as_ref().map(Bytes::len));
         self.tokens.add(tokens);
         self.requests += 1;
@@ -236,7 +239,7 @@ impl Plan {
         let other_verdict = was.kind != is.kind || is.kind == ROUTE && was.rules != is.rules;
         self.verdict_changes += usize::from(other_verdict);
         self.matched.extend(new.matched);
-        if other_verdict || today.body != new.body {
+        if other_verdict || !same_bytes {
             let (today, new) = (today.becomes, new.becomes);
             self.differing.push(Differs { number, request, today, new, bytes_today, bytes_new });
         }

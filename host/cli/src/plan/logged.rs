@@ -35,10 +35,11 @@ impl<'k> Logged<'k> {
         most: usize,
     ) -> anyhow::Result<impl Iterator<Item = PlanRead> + Send> {
         let log = log::open()?;
-        let numbers = log.numbers(filter)?.into_iter().rev().take(most);
-        Ok(numbers.map(move |number| match log.show(number) {
+        let numbers = log.newest_first(filter).take(most).map(|line| line.map(|line| line.id));
+        let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
+        Ok(numbers.into_iter().map(move |number| match log.show(number) {
             Ok(view) => self.case(&view),
-            Err(error) => Err(format!("{:#}", anyhow::Error::from(error))),
+            Err(error) => Err(format!("request {number}: {:#}", anyhow::Error::from(error))),
         }))
     }
 

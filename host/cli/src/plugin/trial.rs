@@ -103,7 +103,7 @@ impl PluginLoader for TriedPlugin {
 fn print(judged: &JudgedRequest, name: &str, failed: bool, printer: &mut Printer) -> anyhow::Result<()> {
     let draft = &judged.evaluation.draft;
     if draft.is_dirty() {
-        apply::print_diff(draft, printer)?;
+        apply::print_diff(judged.shown(), printer)?;
     } else if !failed {
         printer.line(&format!("{name} changes nothing"))?;
     }

@@ -17,7 +17,7 @@ const LARGEST: u64 = 1 << 30;
 pub(super) struct RedactInput {
     /// Where it is; a link was followed, so that it stays one.
     path: PathBuf,
-    bytes: Bytes,
+    pub(super) bytes: Bytes,
     /// `None` for standard input, which nothing replaces.
     stamp: Option<Stamp>,
 }
@@ -37,10 +37,6 @@ impl RedactInput {
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).context("it cannot be read")?;
         Ok(RedactInput { path, bytes: bytes.into(), stamp: Some(Stamp::of(&found)) })
-    }
-
-    pub(super) fn bytes(&self) -> &Bytes {
-        &self.bytes
     }
 
     /// Replaces the file: whoever opens it sees it as it was or as it will be. Its mode stays.

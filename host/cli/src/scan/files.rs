@@ -34,6 +34,10 @@ fn opened(entry: walkdir::Result<DirEntry>) -> Option<(String, io::Result<ScanTe
     match entry {
         Ok(entry) if entry.depth() == 0 && entry.path().is_dir() => None,
         Ok(entry) if entry.depth() > 0 && !entry.file_type().is_file() => None,
+        // The folder was listed a while ago.
+        Ok(entry) if entry.depth() > 0 && entry.path().symlink_metadata().is_ok_and(|now| !now.is_file()) => {
+            None
+        }
         Ok(entry) => Some((name(entry.path()), text(entry.path(), entry.depth() == 0))),
         Err(error) => {
             let name = error.path().map(name).unwrap_or_default();

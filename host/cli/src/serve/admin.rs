@@ -12,7 +12,7 @@ use crate::settings::GateSetup;
 pub(super) struct AdminListener {
     listener: Listener,
     token: AdminToken,
-    file: RuntimeFile,
+    pub(super) file: RuntimeFile,
     published: Published,
 }
 
@@ -35,11 +35,6 @@ impl AdminListener {
         };
         let published = runtime::publish(&runtime::folder()?, clients.address().port(), &file)?;
         Ok(Some(AdminListener { listener, token, file, published }))
-    }
-
-    /// Returns the content of the runtime file.
-    pub(super) fn file(&self) -> &RuntimeFile {
-        &self.file
     }
 
     /// Serves until `stopped` is ready, then removes the runtime file.

@@ -101,7 +101,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns whether the newest conversation becomes the active one.
     pub fn follows(&self) -> bool {
-        self.sessions.follows()
+        self.sessions.follows
     }
 
     fn count_of(&self, session: &str) -> usize {

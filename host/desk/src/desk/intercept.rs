@@ -75,9 +75,9 @@ impl<G: Reviewer> Desk<G> {
         if !self.sessions.is_watched(session) {
             return None;
         }
-        let before = self.modes.mode();
+        let before = self.modes.mode;
         let pause = self.modes.pause_next(session);
-        if self.modes.mode() != before {
+        if self.modes.mode != before {
             self.todo.push(Effect::ModeChanged);
         }
         pause
@@ -89,7 +89,7 @@ impl<G: Reviewer> Desk<G> {
     /// other choice gives nothing up: what waits under `autoOverride` is what it captures.
     pub fn set_mode(&mut self, mode: TurnMode, now: Tick) {
         self.run_clock(now);
-        let before = self.modes.mode();
+        let before = self.modes.mode;
         self.modes.choose(mode);
         if before != mode {
             self.todo.push(Effect::ModeChanged);
@@ -162,7 +162,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns the mode in force, and what it means for the next turns.
     pub fn outlook(&self) -> Outlook {
-        let mode = self.modes.mode();
+        let mode = self.modes.mode;
         let active = self.sessions.active().map(AsRef::as_ref);
         let (pauses, text) = self.what_will_pause();
         let idle = if mode == TurnMode::Off { OFF } else { WAITING };
@@ -184,7 +184,7 @@ impl<G: Reviewer> Desk<G> {
     fn what_will_pause(&self) -> (bool, String) {
         let active = self.active();
         let key = active.as_ref().map(|active| &*active.id);
-        let selected = active.as_ref().filter(|_| !self.sessions.follows());
+        let selected = active.as_ref().filter(|_| !self.sessions.follows);
         let wanted = self.modes.wants(key);
         let of_new = if selected.is_some() { wanted } else { self.modes.wants(None) };
         let differs = wanted.is_none() && of_new.is_some();
@@ -194,7 +194,7 @@ impl<G: Reviewer> Desk<G> {
             None => "of any conversation".to_owned(),
         };
         let mut text = match wanted.or(of_new) {
-            None if self.modes.mode() == TurnMode::Off => {
+            None if self.modes.mode == TurnMode::Off => {
                 return (false, "Turns are sent. Only rules pause.".to_owned());
             }
             None => {

@@ -187,6 +187,8 @@ impl Turns {
             mode,
             reviewer: Arc::clone(&guard),
         };
+        // From here on the desk hears of it where this is given up.
+        let waiter = Waiter { turns: Arc::clone(self), connection, decision, to: guard.to.clone(), guard };
         let (repeats, seen) = self.repeats(&paused);
         // Renders and digests, so outside of the lock.
         let arrival = Arrival::from(paused).repeating(repeats);
@@ -194,7 +196,7 @@ impl Turns {
         if let Admission::Waiting(turn) | Admission::Queued(turn) = admission {
             self.bring_together(turn, &seen);
         }
-        Waiter { turns: Arc::clone(self), connection, decision, to: guard.to.clone(), guard }
+        waiter
     }
 
     /// Hands a turn out to be changed.

@@ -40,7 +40,7 @@ pub(crate) struct EventStream {
     /// Whether the stream stands between two events.
     at_boundary: bool,
     /// Nothing is restored any more.
-    stopped: bool,
+    pub(super) stopped: bool,
     /// Nothing leaves any more: it has ended with an error, before the upstream's stream has.
     pub(crate) is_over: bool,
 }
@@ -161,12 +161,6 @@ impl EventStream {
             false => out.extend_from_slice(&event),
         }
         self.at_boundary = false;
-    }
-
-    /// Returns whether the rest of the stream passes as it comes.
-    #[cfg(test)]
-    pub(super) fn has_stopped(&self) -> bool {
-        self.stopped
     }
 
     /// Stops where nobody knows what a client reads: calls that nobody heard may follow.

@@ -27,7 +27,7 @@ impl<'p> Run<'p> {
     fn exception_places(&self) -> &[Option<Selection<'p>>] {
         self.excepted.get_or_init(|| {
             let exceptions = &self.policy.exceptions;
-            let mut places = Places::of(self.document, exceptions.paths());
+            let mut places = Places::of(self.document, &exceptions.paths);
             let selection = |(at, exception): (usize, &'p Exception)| {
                 let rule = RuleIndex::new(at);
                 exception.selector.for_request(rule, self.document.format(), &self.request, &mut places)

@@ -7,6 +7,7 @@ use leafgate_contract::NoPlugins;
 use leafgate_diagnostic::keys::{Table as _, names};
 
 use super::raw::{RawDetector, RawException, RawRule};
+use crate::rule::ActionName;
 use crate::{Policy, PolicySource};
 
 /// A value of another type than a key has.
@@ -84,15 +85,16 @@ fn both_wrong<'k>(first: &'k str, second: &'k str) -> Vec<[(&'k str, &'static st
 fn no_wrong_key_of_a_rule_hides_another() {
     let keys = names(RawRule::KEYS);
     let actions = |key: &str| {
-        let of = RawRule::KEYS.iter().find(|row| row.name == key).and_then(|row| row.of.get(..1));
-        of.unwrap_or(&["redact", "block"])
+        let words = RawRule::KEYS.iter().filter(|row| row.name == key).flat_map(|row| row.of).copied();
+        let of: Vec<&str> = words.filter(|word| ActionName::from_name(word).is_some()).take(1).collect();
+        if of.is_empty() { vec!["redact", "block"] } else { of }
     };
     let (mut missing, mut pairs) = (Vec::new(), 0);
     for (place, first) in keys.iter().enumerate() {
         let mut rules = Vec::new();
         for second in &keys[place + 1..] {
             pairs += 1;
-            let mut names: Vec<&str> = actions(first).iter().chain(actions(second)).copied().collect();
+            let mut names: Vec<&str> = actions(first).into_iter().chain(actions(second)).collect();
             names.sort_unstable();
             names.dedup();
             for action in names {

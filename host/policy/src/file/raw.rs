@@ -297,9 +297,20 @@ fn belongs_elsewhere(key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use leafgate_diagnostic::keys::KeyNeed;
     use leafgate_tree::SectionKind;
 
     use super::*;
+    use crate::rule::{ActionName, On};
+
+    #[test]
+    fn every_word_that_a_key_belongs_to_is_of_one_tag() {
+        for word in RawRule::KEYS.iter().flat_map(|key| key.of) {
+            assert!(ActionName::from_name(word).is_some() != On::from_name(word).is_some(), "{word}");
+        }
+        let on = RawRule::KEYS.iter().find(|key| key.name == "on").expect("a key");
+        assert_eq!(on.need, KeyNeed::Usual(On::Request.name()));
+    }
 
     #[test]
     fn a_section_can_be_said_to_be_whatever_is_of_words() {

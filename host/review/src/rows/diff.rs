@@ -1,5 +1,6 @@
 //! The received request against what would leave, as a unified diff over the leaves that differ.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use leafgate_admin::{Diff, LeafDiff};
@@ -11,6 +12,8 @@ use super::{Row, RowStyle};
 const TIMEOUT: Duration = Duration::from_millis(300);
 /// Lines of context around a change.
 const CONTEXT: usize = 2;
+/// Bytes of a line that is shown whole. Of a longer one that differs from another, so much is shown on each side of where it does.
+const LONG: usize = 400;
 
 /// Returns the diff, leaf by leaf. Redacted values are `‹LABEL›` on the received side.
 pub fn diff_rows(diff: &Diff) -> Vec<Row> {
@@ -57,10 +60,6 @@ fn leaf_rows(leaf: &LeafDiff, rows: &mut Vec<Row>) {
             .and(&format!("  by {}", leaf.authors.join(", ")), RowStyle::Edited),
     );
     rows.extend(text_diff_rows(before, after));
-    if before.ends_with('\n') != after.ends_with('\n') {
-        let which = if before.ends_with('\n') { "what leaves" } else { "what came" };
-        rows.push(Row::of(&format!("\\ no newline at the end of {which}"), RowStyle::Dim));
-    }
 }
 
 /// Returns the lines in which two texts differ, with some around them.
@@ -71,15 +70,68 @@ pub fn text_diff_rows(before: &str, after: &str) -> Vec<Row> {
         if before.contains('\n') || after.contains('\n') {
             rows.push(Row::of(&hunk.header().to_string(), RowStyle::Dim));
         }
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
-                ChangeTag::Delete => ("-", RowStyle::Deleted),
-                ChangeTag::Insert => ("+", RowStyle::Added),
-                ChangeTag::Equal => (" ", RowStyle::Plain),
+        let changes: Vec<_> =
+            hunk.iter_changes().map(|change| (change.tag(), bare(change.value()))).collect();
+        for (place, &(tag, line)) in changes.iter().enumerate() {
+            let (sign, style, beside) = match tag {
+                ChangeTag::Delete => ("-", RowStyle::Deleted, changes.get(place + 1)),
+                ChangeTag::Insert => {
+                    ("+", RowStyle::Added, place.checked_sub(1).map(|place| &changes[place]))
+                }
+                ChangeTag::Equal => (" ", RowStyle::Plain, None),
             };
-            let line = change.value().strip_suffix('\n').unwrap_or(change.value());
-            rows.push(Row::of(sign, style).and(line, style));
+            let other = beside.filter(|(other, _)| *other != ChangeTag::Equal && *other != tag);
+            let shown = other.map_or(line.into(), |(_, other)| around_change(line, other));
+            rows.push(Row::of(sign, style).and(&shown, style));
         }
     }
+    if !before.is_empty() && !after.is_empty() && before.ends_with('\n') != after.ends_with('\n') {
+        let which = if before.ends_with('\n') { "+" } else { "-" };
+        rows.push(Row::of(&format!("\\ no newline at the end of `{which}`"), RowStyle::Dim));
+    }
     rows
+}
+
+fn bare(line: &str) -> &str {
+    line.strip_suffix('\n').unwrap_or(line)
+}
+
+/// Returns a line; of a long one what differs from another line, with some text around.
+fn around_change<'t>(line: &'t str, other: &str) -> Cow<'t, str> {
+    let head = line.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count();
+    let tails = line.as_bytes()[head..].iter().rev().zip(other.as_bytes()[head..].iter().rev());
+    let tail = tails.take_while(|(one, other)| one == other).count();
+    let start = line.floor_char_boundary(head.saturating_sub(LONG));
+    let end = line.ceil_char_boundary(line.len() - tail.saturating_sub(LONG));
+    if end - start == line.len() {
+        return line.into();
+    }
+    let gone = |is_gone: bool| if is_gone { "…" } else { "" };
+    format!("{}{}{}", gone(start > 0), &line[start..end], gone(end < line.len())).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(before: &str, after: &str) -> Vec<String> {
+        text_diff_rows(before, after).iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn of_long_lines_the_part_that_differs_is_shown() {
+        let line = |word: &str| format!("{}é {word} é{}", "x ".repeat(20_000), " y".repeat(20_000));
+        let rows = shown(&line("ann@example.org"), &line("EMAIL"));
+        assert!(rows.len() == 2 && rows.iter().all(|row| row.len() < 3 * LONG && row.contains("x é ")));
+        assert!(rows[0].starts_with("-…x") && rows[0].contains(" ann@example.org é y"), "{}", rows[0]);
+        assert!(rows[1].ends_with("y…") && rows[1].contains(" EMAIL é y"), "{}", rows[1]);
+        assert_eq!(shown("aé", "aè"), ["-aé", "+aè"]);
+    }
+
+    #[test]
+    fn a_newline_that_one_text_alone_ends_with_is_told() {
+        assert_eq!(shown("a", "a\n").last().unwrap(), r"\ no newline at the end of `-`");
+        assert_eq!(shown("a\n", "a").last().unwrap(), r"\ no newline at the end of `+`");
+        assert_eq!(shown("", "a\n").last().unwrap(), "+a");
+    }
 }
