@@ -146,7 +146,7 @@ fn group(parts: &[JsonView<'_>], groups: &mut Vec<Vec<NodeId>>) {
     for key in TEXTS {
         let texts: Vec<Option<NodeId>> = parts
             .iter()
-            .map(|part| part.get(key).filter(|text| text.text().is_some()).map(JsonView::id))
+            .map(|part| part.get(key).filter(|text| text.text().is_some()).map(|view| view.id))
             .collect();
         let runs = texts.split(Option::is_none).filter(|run| run.len() > 1);
         groups.extend(runs.map(|run| run.iter().flatten().copied().collect()));

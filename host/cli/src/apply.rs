@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ApplyArgs, printer: &mut Printer) -> anyhow::Result<Exi
     };
     let draft = &judged.evaluation.draft;
     match &args.output {
-        _ if printer.is_json() => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
+        _ if printer.is_json => printer.json(&Applied::new(&judged, &misfits, &outcomes))?,
         _ if exit == Exit::Blocked => {}
         output if output.diff => print_diff(judged.shown(), printer)?,
         output if output.ops => {

@@ -114,7 +114,7 @@ fn ended(ended: anyhow::Result<Exit>, printer: &mut Printer) -> Exit {
         return Exit::Done;
     }
     let refused = error.downcast_ref::<ApiError>();
-    if let (Some(refused), true) = (refused, printer.is_json()) {
+    if let (Some(refused), true) = (refused, printer.is_json) {
         // Programs read why a gate refused a call, or does not answer. Where it cannot be written, the code says enough.
         let _ = printer.json(&json!({ "error": refused }));
         return Exit::Bad;

@@ -24,7 +24,7 @@ pub(crate) fn run(gate: &GateArgs, command: &PendingCommand, printer: &mut Print
     match command {
         PendingCommand::List => list(&gate, printer),
         PendingCommand::Show { id } => {
-            match printer.is_json() {
+            match printer.is_json {
                 true => printer.json(&gate.view::<EditableRequest>(id)?)?,
                 false => printer.rows(&in_full(&gate.view::<TurnView>(id)?))?,
             }

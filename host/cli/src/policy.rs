@@ -192,7 +192,7 @@ pub(crate) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<E
         }
         loaded => loaded,
     };
-    if printer.is_json() {
+    if printer.is_json {
         let policy = loaded.as_ref().ok();
         printer.json(&CheckedPolicy {
             ok: policy.is_some(),

@@ -103,7 +103,7 @@ fn verify(args: &VerifyReceiptsArgs, printer: &mut Printer) -> anyhow::Result<Ex
             Err(anyhow::Error::new(broken).context(format!("cannot read {shown}")))
         }
         Err(broken) => {
-            if printer.is_json() {
+            if printer.is_json {
                 printer.json(&json!({ "holds": false, "why": broken.to_string() }))?;
             }
             printer.error_line(&format!("leafgate: {shown}: {broken}"));

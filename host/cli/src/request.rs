@@ -13,7 +13,7 @@ use leafgate_config::Layer;
 use leafgate_gate::{AskedPath, GateLimits, SavedFiles, saved_holds, session_key};
 use leafgate_policy::{Context, Evaluation, MadeRequest, NotMade, Policy, Verdict};
 use leafgate_saved::SavedEditOutcome;
-use leafgate_tree::{Document, Format, Limits, ParseError, ParseErrorKind, Replay};
+use leafgate_tree::{Document, Draft, Format, Limits, ParseError, ParseErrorKind, Replay};
 use leafgate_vault::{TokenKeys, Vault};
 
 use crate::options::{ConfigArgs, PolicyArg, RequestArgs, policy_source};

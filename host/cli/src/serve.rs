@@ -77,7 +77,7 @@ pub(crate) fn until_stopped(
         ready(&gate, &stop)?;
         gate.announce(printer)?;
         gate.tell_mode(printer);
-        let admin = gate.admin.as_ref().map(AdminListener::file);
+        let admin = gate.admin.as_ref().map(|admin| &admin.file);
         let prompt = admin.filter(|_| review).map(|file| review::beside_gate(file, &stop));
         if let (Some(file), Some(command)) = (admin, settings.text("notify-command")) {
             notify::start(command.to_owned(), file.clone())

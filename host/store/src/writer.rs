@@ -240,7 +240,7 @@ impl LogWriter {
             transaction: &transaction,
             keys: &self.keys,
             masker: &self.masker,
-            writer: self.presence.as_ref().map(Presence::writer),
+            writer: self.presence.as_ref().map(|presence| presence.writer),
             names: &self.names,
             known: &mut self.known,
             compressor: &mut self.compressor,

@@ -68,7 +68,7 @@ fn read(document: &Document, input: &InputArgs) -> anyhow::Result<Messages> {
 /// Writes the result and its losses: together as JSON, or apart for people.
 fn write(name: &'static str, result: &Json, read: &Messages, printer: &mut Printer) -> anyhow::Result<Exit> {
     let losses = read.losses.all();
-    let written = match printer.is_json() {
+    let written = match printer.is_json {
         true => Json::Object(vec![
             (name, result.clone()),
             ("dropped", Json::Array(losses.iter().map(dropped).collect())),
@@ -79,7 +79,7 @@ fn write(name: &'static str, result: &Json, read: &Messages, printer: &mut Print
     if let Some((number, count)) = read.request.filter(|(_, count)| *count > 1) {
         printer.error_line(&format!("leafgate: request {number} of {count} of the chat replay"));
     }
-    if !printer.is_json() {
+    if !printer.is_json {
         for loss in losses {
             printer.error_line(&format!("leafgate: {}: {}", place(loss), loss.reason));
         }

@@ -347,7 +347,7 @@ mod tests {
         fs::write(homes.home().join("work.config.toml"), "model_provider = 'other'\nmodel = 'n'").unwrap();
         let login = homes.login().unwrap();
         let private = PrivateHome::make(&homes.folders(), &login, "http://127.0.0.1:1/v1").unwrap();
-        let folder = private.folder().to_owned();
+        let folder = private.folder.to_owned();
         let written = read_config(&folder.join(CONFIG)).unwrap();
         assert_eq!(written["model_provider"].as_str(), Some(PROVIDER));
         assert_eq!(written["model_providers"][PROVIDER]["supports_websockets"].as_bool(), Some(false));
@@ -378,7 +378,7 @@ mod tests {
         let homes = Homes::new("", Some(r#"{"tokens": {}}"#));
         let private =
             PrivateHome::make(&homes.folders(), &homes.login().unwrap(), "http://127.0.0.1:1").unwrap();
-        let folder = private.folder().to_owned();
+        let folder = private.folder.to_owned();
         fs::write(folder.join("history"), "h").unwrap();
         sweep(&homes.folders());
         assert!(folder.exists(), "it is in use");

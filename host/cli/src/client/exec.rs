@@ -83,7 +83,7 @@ impl<'s> ClientStart<'s> {
         for provider in known.map_or_else(all, KnownClient::providers) {
             origins.extend(provider.origin(running, settings)?);
         }
-        origins.extend(codex.iter().map(|login| login.origin().clone()));
+        origins.extend(codex.iter().map(|login| login.origin.clone()));
         if let Some(upstream) = &args.upstream {
             // Read here: the parser of arguments would repeat it, and it may hold a password.
             let target: UpstreamTarget = upstream.parse().context("--upstream is wrong")?;
@@ -163,9 +163,9 @@ impl<'s> ClientStart<'s> {
         let named = providers.filter_map(|provider| Some((provider.variable, url(provider.name)?.into())));
         // Without a proxy as well: what a client reads later may name one.
         let mut variables: Vec<(&str, OsString)> = named.chain(past_proxies()).collect();
-        let codex = self.codex.as_ref().and_then(|login| Some((login, url(login.origin().name)?)));
+        let codex = self.codex.as_ref().and_then(|login| Some((login, url(login.origin.name)?)));
         let home = codex.map(|(login, base_url)| login.private_home(&base_url)).transpose()?;
-        variables.extend(home.iter().map(|home| ("CODEX_HOME", home.folder().into())));
+        variables.extend(home.iter().map(|home| ("CODEX_HOME", home.folder.clone().into())));
         Ok((variables, home))
     }
 

@@ -41,7 +41,7 @@ fn target_in(
     }
     let target = TargetFile::new(source, Path::new(FILE)).map_err(failed)?;
     // Such as by this very person a moment ago.
-    match works.is_some_and(|works| works(target.policy())) {
+    match works.is_some_and(|works| works(&target.policy)) {
         true => Err(NotExcepted::Already),
         false => Ok(target),
     }
@@ -68,7 +68,7 @@ impl PolicyFiles for PolicyFolders {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let target = target_in(self.of(upstream), works)?;
         target.add(exception, works.unwrap_or(&|_| true)).map_err(failed)?;
-        Ok(target.path().display().to_string())
+        Ok(target.path.display().to_string())
     }
 
     fn remove(&self, id: &str) -> Result<(), NotExcepted> {

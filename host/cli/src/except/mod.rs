@@ -180,7 +180,7 @@ fn add(args: &AddArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let exception = args.said.about(&args.rule, allowed)?;
     let target = TargetFile::new(&args.policy.source, &args.file)?;
     target.add(&exception, &|_| true)?;
-    let (file, table) = (target.path().display().to_string(), exception.table());
+    let (file, table) = (target.path.display().to_string(), exception.table());
     let line = format!("{file}:\n\n{}", table.trim_end());
     printer.tell(&json!({ "file": file, "exception": table }), &line)
 }
@@ -229,7 +229,7 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
     args.said.end()?;
     let target = TargetFile::new(&args.policy.source, &args.file)?;
     if target.read()?.is_some() {
-        bail!("{} is there already: name another file, or remove it", target.path().display());
+        bail!("{} is there already: name another file, or remove it", target.path.display());
     }
     let loaded = policy::load(&args.policy.source)?;
     let mut found = BaselineFindings::default();
@@ -239,7 +239,7 @@ pub(crate) fn baseline(args: &BaselineArgs, printer: &mut Printer) -> anyhow::Re
     for file in &args.requests {
         found.look_at(&loaded, file, args.format)?;
     }
-    let file = target.path().display().to_string();
+    let file = target.path.display().to_string();
     let count: usize = found.tokens.values().map(Vec::len).sum();
     let line = if count == 0 {
         let nothing = if args.log {

@@ -37,7 +37,7 @@ pub(super) fn tail(log: &Log, args: &TailArgs, printer: &mut Printer) -> anyhow:
                 let lines = log.after(last, PAGE)?;
                 let Some(newest) = lines.last() else { break };
                 last = newest.id;
-                match printer.is_json() {
+                match printer.is_json {
                     true => lines.iter().try_for_each(|line| printer.json_line(line))?,
                     false => printer.more(&mut table, lines.iter().map(row))?,
                 }

@@ -40,7 +40,7 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
         Policy::load_knowing(&policy, None, &TriedPlugin(Arc::clone(&heard)), SystemTime::now(), None)?;
     let judged = request::judge_by(&policy, &args.request, &ConfigArgs::default(), EarlierEdits::None)?;
     let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
-    match printer.is_json() {
+    match printer.is_json {
         true => apply::print_json(&judged, printer)?,
         false => print(&judged, &heard.description().name, !said.is_empty(), printer)?,
     }

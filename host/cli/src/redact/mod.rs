@@ -150,7 +150,7 @@ impl Redacted {
 /// `exports`: whether chat exports alone are meant.
 pub(crate) fn run(args: &RedactArgs, exports: bool, printer: &mut Printer) -> anyhow::Result<Exit> {
     ensure!(
-        args.files.len() == 1 || args.output.is_none() && (args.check || args.in_place || printer.is_json()),
+        args.files.len() == 1 || args.output.is_none() && (args.check || args.in_place || printer.is_json),
         "several files cannot go to one: use --in-place, or --check"
     );
     ensure!(
@@ -180,10 +180,10 @@ fn one(
     printer: &mut Printer,
 ) -> anyhow::Result<Exit> {
     let input = file::RedactInput::read(path)?;
-    let mut redacted = match Document::parse(input.bytes().clone(), Format::VscodeChat, &Limits::default()) {
+    let mut redacted = match Document::parse(input.bytes.clone(), Format::VscodeChat, &Limits::default()) {
         Ok(document) if exports || leafgate_chat::is_export(&document) => export::redact(policy, document)?,
         Err(error) if exports => return Err(error.into()),
-        _ => session::redact(policy, input.bytes())?,
+        _ => session::redact(policy, &input.bytes)?,
     };
     let held = redacted.exit();
     redacted.file = path.display().to_string();
@@ -197,7 +197,7 @@ fn one(
             fs::write(output, &redacted.bytes)
                 .with_context(|| format!("cannot write {}", output.display()))?;
             redacted.written = true;
-        } else if !printer.is_json() {
+        } else if !printer.is_json {
             printer.bytes(&redacted.bytes)?;
         }
     }
@@ -209,7 +209,7 @@ fn one(
 }
 
 fn report(args: &RedactArgs, path: &Path, redacted: &Redacted, printer: &mut Printer) -> io::Result<()> {
-    if printer.is_json() {
+    if printer.is_json {
         return printer.json(redacted);
     }
     let shown = if path == Path::new("-") { String::new() } else { format!("{}:", path.display()) };
