@@ -1,18 +1,17 @@
 //! Objects whose members keep their order and their spelling.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
+use serde_with::{Map, serde_as};
 
 /// A value as it was spelled.
 pub(crate) type Raw = Box<RawValue>;
 
 /// An object, in the order of its members.
-#[derive(Clone, Default)]
-pub(crate) struct Object(Vec<(String, Raw)>);
+#[serde_as]
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Object(#[serde_as(as = "Map<_, _>")] Vec<(String, Raw)>);
 
 impl Object {
     pub(crate) fn get(&self, key: &str) -> Option<&RawValue> {
@@ -99,32 +98,4 @@ pub(crate) fn raw(value: &impl Serialize) -> Raw {
 /// Whether a value says nothing.
 pub(crate) fn is_nothing(value: &RawValue) -> bool {
     matches!(value.get(), "null" | "\"\"" | "[]")
-}
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor;
-        impl<'de> Visitor<'de> for ObjectVisitor {
-            type Value = Object;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Object(members))
-            }
-        }
-        deserializer.deserialize_map(ObjectVisitor)
-    }
-}
-
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
 }

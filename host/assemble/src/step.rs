@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_with::SerializeDisplay;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a digest that a step shows.
@@ -24,7 +25,7 @@ pub struct Step {
 
 leafgate_words::words! {
     /// What a step did.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, SerializeDisplay)]
     pub enum Did {
         /// Took the system prompt from here.
         Prompt = "prompt" / "system prompt",
@@ -102,11 +103,5 @@ impl fmt::Display for Step {
             true => write!(f, " ({})", self.amount),
             false => write!(f, " ({} bytes, {})", self.amount, &self.digest[..12]),
         }
-    }
-}
-
-impl Serialize for Did {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }

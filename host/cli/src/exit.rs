@@ -1,7 +1,5 @@
 //! Exit codes of the process.
 
-use std::process::ExitCode;
-
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -32,11 +30,5 @@ impl Exit {
             Exit::Blocked => 4,
             Exit::Program(code) => code,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        ExitCode::from(exit.code())
     }
 }

@@ -75,7 +75,7 @@ use print::{Exit, Printer};
 fn main() -> std::process::ExitCode {
     let asked = policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(confine::run_if_asked);
     if let Some(exit) = asked {
-        return exit.into();
+        return exit.code().into();
     }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let call = match inspect::help_of_group(&arguments) {
@@ -83,7 +83,7 @@ fn main() -> std::process::ExitCode {
         None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
     };
     let mut printer = Printer::for_terminal().with_json(call.is_json);
-    ended(run(call.cli, &mut printer), &mut printer).into()
+    ended(run(call.cli, &mut printer), &mut printer).code().into()
 }
 
 /// Ends a call that is none, or prints the help that was asked for. A word of the call may be a secret

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_with::SerializeDisplay;
 
 use crate::file::Layer;
 use crate::keys::{KEYS, SettingKey, UPSTREAM_KEYS, UPSTREAMS};
 use crate::value::{Kind, Value};
 
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display, SerializeDisplay)]
 pub enum SettingSource {
     /// It is built in.
     #[display("built in")]
@@ -48,12 +49,7 @@ pub struct Shown {
     #[serde(skip)]
     pub is_free: bool,
     /// Where that comes from.
-    #[serde(serialize_with = "in_words")]
     pub source: SettingSource,
-}
-
-fn in_words<S: Serializer>(source: &SettingSource, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(source)
 }
 
 /// What of a named upstream is its own alone.

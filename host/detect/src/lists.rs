@@ -1,6 +1,5 @@
 //! Lists of words that names and values are judged by. `packs/lists.toml` says what each is.
 
-use std::ops::Deref;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -29,20 +28,12 @@ pub(crate) struct WordLists {
 }
 
 /// Words. For [`WordList::has`] case does not matter.
-#[derive(Deserialize)]
+#[derive(Deserialize, derive_more::Deref)]
 pub(crate) struct WordList(Vec<String>);
 
 impl WordList {
     /// Returns whether a word is one of these.
     pub(crate) fn has(&self, word: impl AsRef<[u8]>) -> bool {
         self.0.iter().any(|known| word.as_ref().eq_ignore_ascii_case(known.as_bytes()))
-    }
-}
-
-impl Deref for WordList {
-    type Target = [String];
-
-    fn deref(&self) -> &[String] {
-        &self.0
     }
 }

@@ -48,12 +48,12 @@ impl ChildExtractor {
         ChildExtractor { patience, ..self }
     }
 
-    fn ask(&self, mut reader: ReaderProcess, file: &[u8]) -> io::Result<Extraction> {
-        let input = reader.0.stdin.take();
+    fn ask(&self, reader: &mut Child, file: &[u8]) -> io::Result<Extraction> {
+        let input = reader.stdin.take();
         let file = file.to_vec();
         // It ends with the process, whether that has read all of it or not.
         std::thread::spawn(move || input.map_or(Ok(()), |mut input| input.write_all(&file)));
-        let answer = match reader.listen().recv_timeout(self.patience) {
+        let answer = match listen(reader).recv_timeout(self.patience) {
             Err(RecvTimeoutError::Timeout) => return Ok(unread(UnreadReason::Late)),
             answer => answer.map_err(io::Error::other)??,
         };
@@ -72,8 +72,12 @@ impl Extract for ChildExtractor {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         // What a parser says when it fails may repeat the file.
-        let reader = ReaderProcess(command.stderr(Stdio::null()).spawn()?);
-        Ok(self.ask(reader, file).unwrap_or_else(|_| unread(UnreadReason::Failed)))
+        let mut reader = scopeguard::guard(command.stderr(Stdio::null()).spawn()?, |mut reader| {
+            // Both fail where it has ended, which is what they are for.
+            let _ = reader.kill();
+            let _ = reader.wait();
+        });
+        Ok(self.ask(&mut reader, file).unwrap_or_else(|_| unread(UnreadReason::Failed)))
     }
 }
 
@@ -81,31 +85,18 @@ fn unread(why: UnreadReason) -> Extraction {
     Extraction { unread: Some(Unread::whole(why)), ..Extraction::default() }
 }
 
-/// A process under way. Dropping it kills it.
-struct ReaderProcess(Child);
-
-impl ReaderProcess {
-    /// Reads the answer, of which no more is kept than the largest has.
-    fn listen(&mut self) -> Receiver<io::Result<Vec<u8>>> {
-        let (heard, answer) = mpsc::channel();
-        let pipe = self.0.stdout.take();
-        let most = FileBounds::default().text * SPELLING + (1 << 20);
-        std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let read = pipe.map_or(Ok(0), |pipe| pipe.take(most as u64).read_to_end(&mut bytes));
-            // Nobody listens any more where it took too long.
-            let _ = heard.send(read.map(|_| bytes));
-        });
-        answer
-    }
-}
-
-impl Drop for ReaderProcess {
-    fn drop(&mut self) {
-        // Both fail where it has ended, which is what they are for.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Reads the answer, of which no more is kept than the largest has.
+fn listen(reader: &mut Child) -> Receiver<io::Result<Vec<u8>>> {
+    let (heard, answer) = mpsc::channel();
+    let pipe = reader.stdout.take();
+    let most = FileBounds::default().text * SPELLING + (1 << 20);
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = pipe.map_or(Ok(0), |pipe| pipe.take(most as u64).read_to_end(&mut bytes));
+        // Nobody listens any more where it took too long.
+        let _ = heard.send(read.map(|_| bytes));
+    });
+    answer
 }
 
 /// The other end: reads a file from standard input and writes its [`Extraction`] as JSON to standard

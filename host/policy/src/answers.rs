@@ -8,7 +8,7 @@ use leafgate_tree::NodeId;
 use serde_json::{Value, json};
 
 /// Why an answer cannot be written as rules left it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::From, thiserror::Error)]
 pub enum NotWritten {
     /// What they left has another form.
     #[error("response rules left no answer that can be read")]
@@ -17,15 +17,9 @@ pub enum NotWritten {
     #[error("response rules find something that goes on from what the client has already")]
     Gone,
     /// What they left of a call is none, or they changed what cannot be changed.
+    // No source of an error: the cause stands in the sentence already, and a chain of causes would say it twice.
     #[error("what response rules left cannot be written into the answer: {0}")]
     Call(CallError),
-}
-
-// No `#[from]`: the cause stands in the sentence already, and a chain of causes would say it twice.
-impl From<CallError> for NotWritten {
-    fn from(error: CallError) -> Self {
-        NotWritten::Call(error)
-    }
 }
 
 /// Returns texts of a whole answer, as far as they have not left, behind what left of their run.

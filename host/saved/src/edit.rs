@@ -5,16 +5,17 @@ use std::sync::Arc;
 use leafgate_admin::OnDrift;
 use leafgate_tree::{Author, Format, LeafKind, Role, SectionKind};
 use serde::{Deserialize, Serialize};
+use serde_with::SerializeDisplay;
 
 use crate::guard::Guard;
 use crate::spelled;
 
 /// The name of a saved edit. The same edit of the same place has the same.
 #[derive(
-    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::Display, Serialize, Deserialize,
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, derive_more::Display, SerializeDisplay, Deserialize,
 )]
 #[display("{_0}")]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct SavedId(Arc<str>);
 
 /// Characters of the longest id.
@@ -42,12 +43,6 @@ impl TryFrom<String> for SavedId {
 
     fn try_from(id: String) -> Result<Self, Self::Error> {
         SavedId::new(&id).ok_or(spelled::NO_ID)
-    }
-}
-
-impl From<SavedId> for String {
-    fn from(id: SavedId) -> String {
-        id.to_string()
     }
 }
 

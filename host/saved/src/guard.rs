@@ -5,7 +5,8 @@
 //! them every turn.
 
 use leafgate_tree::{Draft, LeafKind, NodeId, display_mask};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_with::SerializeDisplay;
 
 use crate::spelled::NO_GUARD;
 
@@ -62,9 +63,9 @@ impl GuardKey {
 }
 
 /// A keyed digest of what a saved edit replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, derive_more::Display, SerializeDisplay, Deserialize)]
 #[display("{}", base16ct::lower::encode_string(&self.0))]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "String")]
 pub struct Guard([u8; GUARD]);
 
 impl Guard {
@@ -83,11 +84,5 @@ impl TryFrom<String> for Guard {
         let read = base16ct::lower::decode(&text, &mut guard).ok().filter(|read| read.len() == GUARD);
         read.map(|_| ()).ok_or(NO_GUARD)?;
         Ok(Guard(guard))
-    }
-}
-
-impl From<Guard> for String {
-    fn from(guard: Guard) -> String {
-        guard.to_string()
     }
 }

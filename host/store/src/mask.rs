@@ -15,6 +15,7 @@ use leafgate_detect::{Engine, Finding, Input, replaced, views};
 use leafgate_policy::Policy;
 use leafgate_tree::display_mask;
 use leafgate_vault::{TokenKeys, Vault};
+use serde_with::de::DeserializeAsWrap;
 
 use crate::pieces::Within;
 use crate::tokens::{JsonToken, JsonTokenKind, JsonTokens};
@@ -241,33 +242,14 @@ fn is_key(rest: &[u8], open: Option<&Open>) -> bool {
 }
 
 /// Returns the text of a string with its quotes. Models write line breaks as they are, which stay; lone surrogates
-/// and what else is no UTF-8 are replaced.
+/// and what else is no UTF-8 are replaced: for bytes serde_json takes raw control characters and any byte, and gives
+/// lone surrogates as three bytes that are no UTF-8.
 fn decoded(spelled: &[u8]) -> Option<String> {
     let lossy = || {
-        let LossyBytes(bytes) = serde_json::from_slice(spelled).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        let bytes: DeserializeAsWrap<Vec<u8>, serde_with::Bytes> = serde_json::from_slice(spelled).ok()?;
+        Some(String::from_utf8_lossy(&bytes.into_inner()).into_owned())
     };
     serde_json::from_slice(spelled).ok().or_else(lossy)
-}
-
-/// The bytes of a JSON string: for bytes serde_json takes raw control characters and any byte, and gives lone
-/// surrogates as three bytes that are no UTF-8.
-struct LossyBytes(Vec<u8>);
-
-impl<'de> serde::Deserialize<'de> for LossyBytes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = LossyBytes;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<LossyBytes, E> {
-                Ok(LossyBytes(bytes.to_vec()))
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
-    }
 }
 
 /// What stands for a text that is too long.

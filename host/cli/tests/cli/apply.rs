@@ -46,6 +46,37 @@ fn diff() {
 }
 
 #[test]
+fn a_diff_of_what_leaves_as_it_came_is_empty() {
+    let clean = r#"{"messages":[{"role":"user","content":"hello"}]}"#;
+    let ran = Bench::with(RULES).run(&["apply", "--policy", "policy", "--diff"], clean);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+}
+
+#[test]
+fn a_diff_shows_no_value_that_holds_the_request() {
+    let rules = r#"
+[[rule]]
+id = "address"
+match = {}
+action = "redact"
+detect = ["pii/email"]
+
+[[rule]]
+id = "polite"
+match = {}
+action = "rewrite"
+replace = { pattern = "PLEASE", with = "please" }
+"#;
+    // "contact ann.lee@corp-mail.de about it, and nobody else": what is encoded holds the request, since nothing can stand in its place.
+    let encoded = "Y29udGFjdCBhbm4ubGVlQGNvcnAtbWFpbC5kZSBhYm91dCBpdCwgYW5kIG5vYm9keSBlbHNl";
+    let body =
+        serde_json::json!({"messages": [{"role": "user", "content": format!("PLEASE read {encoded} now")}]});
+    let ran = Bench::with(rules).run(&["apply", "--policy", "policy", "--diff"], &body.to_string());
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.out.contains("please read") && !ran.out.contains(&encoded[8..40]), "{}", ran.out);
+}
+
+#[test]
 fn operations() {
     let shown = Bench::with(RULES).run(&["apply", "--policy", "policy", "--ops"], &request()).shown();
     assert_masked(&shown);

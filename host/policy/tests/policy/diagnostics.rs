@@ -422,6 +422,40 @@ tags = ["Customer Data", "gdpr"]
 owner = 5
 docs = "https://example.org"
 "#;
+    lists_and_tables_that_are_empty: r#"
+[plugins]
+require_signed = []
+
+[[rule]]
+id = "a"
+match = { option = {} }
+action = "rewrite"
+set = "x"
+
+[[exception]]
+by = "b"
+until = "never"
+rule = []
+finding = []
+value = []
+reason = "x"
+
+[[detector]]
+id = "c"
+label = "CARD"
+words = []
+
+[[detector]]
+id = "d"
+label = "DAY"
+names = []
+
+[[detector]]
+id = "e"
+label = "EGG"
+regex = "x[0-9]+"
+keywords = []
+"#;
     limits_and_signers_that_are_none: r#"
 [plugins]
 require_signed = ["ed25519:12", "0000"]
