@@ -226,10 +226,10 @@ impl<'a> Applied<'a> {
 /// Prints what came against what would leave, as the prompt shows it: no value that a rule redacted is in
 /// what a draft shows, and a key may be a secret too.
 pub(crate) fn print_diff(draft: &Draft, printer: &mut Printer) -> anyhow::Result<()> {
-    let (mut diff, changes) = (request_diff(draft), draft.changes(display_mask));
     if !draft.is_dirty() {
         return Ok(());
     }
+    let (mut diff, changes) = (request_diff(draft), draft.changes(display_mask));
     // By the order in which all came, as rules and operations name places.
     for (leaf, change) in diff.leaves.iter_mut().zip(&changes.leaves) {
         leaf.path = draft.display_path(change.node);

@@ -33,8 +33,7 @@ fn opened(entry: walkdir::Result<DirEntry>) -> Option<(String, io::Result<ScanTe
     let name = |path| request::name(Some(path));
     match entry {
         Ok(entry) if entry.depth() == 0 && entry.path().is_dir() => None,
-        Ok(entry) if entry.depth() > 0 && !entry.file_type().is_file() => None,
-        // The folder was listed a while ago.
+        // As it is now: the folder was listed a while ago.
         Ok(entry) if entry.depth() > 0 && entry.path().symlink_metadata().is_ok_and(|now| !now.is_file()) => {
             None
         }
