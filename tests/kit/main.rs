@@ -13,6 +13,7 @@ mod hostile;
 mod plugins;
 mod run;
 mod soak;
+mod streams;
 mod teams;
 mod turns;
 
@@ -45,6 +46,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("soak", []) => soak::soak(),
         ("hostile", []) => hostile::hostile(),
         ("turns", []) => turns::turns(),
+        ("streams", []) => streams::streams(),
         ("teams", []) => teams::teams(),
         ("digests", [out]) => digests::digests(out.as_ref(), None),
         ("digests", [out, older]) => digests::digests(out.as_ref(), Some(older.as_ref())),
@@ -53,7 +55,7 @@ fn task(arguments: &[&str]) -> Result<()> {
         ("clients", [language]) => clients::test(language, false),
         ("clients", [language, "--long"]) => clients::test(language, true),
         _ => bail!(
-            "called by `cargo xtask`: plugins | demo | soak | hostile | turns | teams | clients LANGUAGE [--long] | digests FILE [OLDER] | book FOLDER | \
+            "called by `cargo xtask`: plugins | demo | soak | hostile | streams | turns | teams | clients LANGUAGE [--long] | digests FILE [OLDER] | book FOLDER | \
              book-links FOLDER"
         ),
     }

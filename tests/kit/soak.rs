@@ -1,5 +1,6 @@
-//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, many turns that
-//! wait at once, many runs of a team, plugins that attack, and a thousand reloads under traffic, with the gate's memory watched.
+//! The long run of `cargo xtask test --soak`: twenty thousand requests on many connections, five times as many streamed ones and their
+//! log, many turns that wait at once, many runs of a team, plugins that attack, and a thousand reloads under traffic, with the gate's
+//! memory watched.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,6 +11,7 @@ use leafgate_tests::{plant, reloads, sample};
 use crate::hostile::hostile;
 use crate::plugins::demo_policy;
 use crate::run::step;
+use crate::streams::streams;
 use crate::teams::teams;
 use crate::turns::turns;
 
@@ -28,6 +30,7 @@ const RELOADS: usize = 1_000;
 /// All of it.
 pub(crate) fn soak() -> Result<()> {
     requests()?;
+    streams()?;
     turns()?;
     teams()?;
     hostile()?;

@@ -17,6 +17,9 @@ use crate::http::{Client, Message};
 /// How long an event may take that must come. Only a fault reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a client waits whose request is held: as long as a rule may hold it, since others may be held before it goes.
+const HELD: Duration = Duration::from_secs(30 * 60);
+
 /// Where a gate's admin API is, and the token that it asks for.
 pub struct Admin {
     address: SocketAddr,
@@ -250,6 +253,7 @@ pub fn chat_later(gate: &Gate, body: &[u8]) -> Result<JoinHandle<Result<Message>
 /// When the gate does not accept.
 pub fn post_later(gate: &Gate, path: &str, body: &[u8]) -> Result<JoinHandle<Result<Message>>> {
     let (mut client, path, body) = (gate.client()?, path.to_owned(), body.to_owned());
+    client.waits(HELD)?;
     Ok(std::thread::spawn(move || client.post(&path, &[], &body)))
 }
 

@@ -117,6 +117,14 @@ impl Client {
         Ok(Client { address, stream: BufReader::new(stream) })
     }
 
+    /// Waits this long for bytes that come only once somebody decides.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn waits(&self, most: Duration) -> Result<()> {
+        Ok(self.stream.get_ref().set_read_timeout(Some(most))?)
+    }
+
     /// Posts a JSON body to the chat endpoint.
     ///
     /// # Errors
