@@ -16,7 +16,7 @@ use leafgate_record::AnswerOutcome;
 use tokio::time::sleep;
 
 use super::RuledExchange;
-use super::texts::{Ends, PassingTexts};
+use super::texts::PassingTexts;
 use super::whole::{COPIES, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
@@ -41,9 +41,6 @@ struct Judging {
     recorder: Option<ToldRequest>,
     /// What reads the texts that pass, where rules do.
     texts: Option<PassingTexts>,
-    /// What it did, and the ends of what left, once no more texts pass.
-    told: Option<SoFar>,
-    ends: Ends,
     /// What waits.
     held: BytesMut,
     /// What all events so far take.
@@ -72,8 +69,6 @@ impl RuledExchange {
             gathering: Some(Gathering::new(self.ruling.answers, Some(holding))),
             recorder,
             texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self)),
-            told: None,
-            ends: Ends::default(),
             held: BytesMut::new(),
             came: 0,
             reservation: self.shared.answers.reserve(),
@@ -229,18 +224,15 @@ impl Judging {
     }
 
     fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
-        let Some(mut texts) = self.texts.take() else { return Ok(()) };
-        let finished = texts.finish();
-        self.ends = texts.ends();
-        self.told = Some(texts.so_far);
-        passed.extend_from_slice(&finished?);
+        if let Some(texts) = &mut self.texts {
+            passed.extend_from_slice(&texts.finish()?);
+        }
         Ok(())
     }
 
     /// Tells what became of an answer about whose calls nobody decided: at least this.
     fn tell(&mut self, least: AnswerOutcome) {
-        let texts = self.texts.take().map(|texts| texts.so_far);
-        let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
+        let Some(SoFar { tally, changed }) = self.texts.take().map(|texts| texts.so_far) else { return };
         self.exchange.progress.answer_judged(&self.exchange.policy, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
         self.exchange.answer_is(outcome.max(least), &tally);
@@ -278,8 +270,9 @@ impl Judging {
 
     fn decide(&mut self, held: Gathered) -> Deciding {
         let (exchange, as_it_came) = (Arc::clone(&self.exchange), self.held.split().freeze());
-        let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
-        let texts = held.texts(|kind| ends.get(&kind).cloned().unwrap_or_default());
+        let passed = self.texts.take();
+        let texts = held.texts(|kind| passed.as_ref().map(|texts| texts.end_of(kind)).unwrap_or_default());
+        let told = passed.map(|texts| texts.so_far).unwrap_or_default();
         Box::pin(async move {
             let Some(changed) = exchange.ruled(held.answer.clone(), texts, told).await? else {
                 return Ok(as_it_came);
