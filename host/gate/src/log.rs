@@ -15,8 +15,8 @@ use leafgate_policy::Policy;
 use leafgate_record::{AnswerOutcome, RecordId, Recorded, RecordedApproval, RecordedEdit};
 
 use crate::lock::lock;
+use crate::metrics::{Counters, InFlight};
 use crate::recording::{ABANDONED, Recording, ToldRequest};
-use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
 use crate::watched::{BodyWatch, WatchedBody};
 use leafgate_http::{Code, Content, Refusal, headers};
@@ -134,8 +134,7 @@ impl RequestProgress {
 
     /// The upstream answers, after this time.
     pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
-        self.counters.counted().answered(status);
-        self.counters.metrics.answered(after);
+        self.counters.answered(status, after);
     }
 
     /// There is no answer from the upstream.

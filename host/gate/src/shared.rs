@@ -20,13 +20,13 @@ use crate::events::Hub;
 use crate::except::PolicyFiles;
 use crate::files::FileReader;
 use crate::intercept::{InterceptPattern, Interception, interception, told};
+use crate::metrics::Counters;
 use crate::pending::Turns;
 use crate::plugins;
 use crate::reach::ReachError;
 use crate::saved::Saved;
 use crate::serving::ServingPolicy;
 use crate::session::Sessions;
-use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
 use leafgate_http::{BodyBounds, BodyBudget, CodingCaps, Timeouts};
@@ -136,7 +136,7 @@ impl Shared {
             in_flight: self.counters.count_in_flight(),
             requests,
             statuses,
-            rules: self.counters.metrics.rules(),
+            rules: self.counters.rules(),
             mode: Some(self.turns.mode()),
             active,
             follow,
