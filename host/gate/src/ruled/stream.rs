@@ -6,14 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream;
 use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::BodyExt as _;
 use leafgate_answer::{
     Account, AnswerError, Gathered, Gathering, Heard, Hearing, Holding, Respelling, StreamStep,
 };
 use leafgate_record::AnswerOutcome;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::RuledExchange;
 use super::texts::PassingTexts;
@@ -75,9 +74,7 @@ impl RuledExchange {
             deciding: None,
             over: false,
         };
-        content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
-            judging.next().await.map(|frame| (frame, judging))
-        })))
+        content::unfold(judging, |mut judging| async { judging.next().await.map(|frame| (frame, judging)) })
     }
 }
 
@@ -90,11 +87,7 @@ impl Judging {
             }
             let every = self.exchange.shared.limits.keepalive;
             if let Some(deciding) = &mut self.deciding {
-                let decided = tokio::select! {
-                    biased;
-                    decided = deciding => decided,
-                    () = sleep(every) => return self.sign_of_life(),
-                };
+                let Ok(decided) = timeout(every, deciding).await else { return self.sign_of_life() };
                 self.over = true;
                 match decided {
                     Ok(rest) if rest.is_empty() => continue,
