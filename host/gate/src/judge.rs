@@ -120,13 +120,8 @@ impl JudgeCase {
             let document = Document::raw(body);
             // Where no rule looks there is nothing to miss.
             if !self.policy.is_empty() {
-                let parts = multipart::unread(document.source(), boundary)?;
-                self.files.look_into(parts.into_iter().map(|part| FileIn {
-                    node: document.root(),
-                    place: format!("part {} of the upload", part.number),
-                    what: part.what,
-                    bytes: Some(part.content.into()),
-                }))?;
+                let parts = multipart::unread(document.source(), boundary, document.root())?;
+                self.files.look_into(parts.into_iter())?;
             }
             return Ok(Arc::new(document));
         }
