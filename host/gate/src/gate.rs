@@ -22,7 +22,7 @@ use crate::except::PolicyFiles;
 use crate::exchange::Exchange;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
-use crate::route::BodyRoute;
+use crate::route;
 use crate::routed::RequestWay;
 use crate::saved::SavedStore;
 use crate::serving::ServingPolicy;
@@ -232,22 +232,18 @@ impl Exchange {
         headers::check_connection(&self.parts.headers)?;
         let chosen = base.profile(&self.policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
-        let raw = self.lane.is_raw(self.parts.uri.path());
-        let route = BodyRoute::of(self.lane.kind, &self.parts, !coming.is_end_stream(), raw)?;
+        let (has_body, raw) = (!coming.is_end_stream(), self.lane.is_raw(self.parts.uri.path()));
+        route::check(self.lane.kind, &self.parts, has_body, raw)?;
         self.refuse_elsewhere(&base)?;
-        match route {
-            BodyRoute::Pass => {
-                self.judge_bodyless().await?;
-                self.forward_bodyless().await
-            }
-            BodyRoute::Walk => {
-                let came = self.read(coming).await?;
-                let (exchange, came, adapter) = self.adapt(came).await?;
-                let client = Arc::clone(&exchange.parts);
-                let answer = Exchange { client, ..exchange }.walk(&base, chosen, came).await?;
-                Adapter::answer(adapter, answer).await
-            }
+        if !has_body {
+            self.judge_bodyless().await?;
+            return self.forward_bodyless().await;
         }
+        let came = self.read(coming).await?;
+        let (exchange, came, adapter) = self.adapt(came).await?;
+        let client = Arc::clone(&exchange.parts);
+        let answer = Exchange { client, ..exchange }.walk(&base, chosen, came).await?;
+        Adapter::answer(adapter, answer).await
     }
 
     /// The way of a body that its upstream can read.
