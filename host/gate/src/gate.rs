@@ -20,14 +20,14 @@ use crate::base::RequestBase;
 use crate::config::GateConfig;
 use crate::except::PolicyFiles;
 use crate::exchange::Exchange;
+use crate::judge::JudgeCase;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
 use crate::route;
-use crate::routed::RequestWay;
 use crate::saved::SavedStore;
 use crate::serving::ServingPolicy;
 use crate::shared::Shared;
-use crate::stages::Came;
+use crate::stages::{Came, RequestOutcome};
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::ForTeam;
 use crate::teams::TeamSource;
@@ -257,8 +257,10 @@ impl Exchange {
             ForTeam::Yes(request) => return self.run_team(*request).await,
             ForTeam::No(came) => came,
         };
-        let RequestWay { exchange, outcome, adapter } = self.find_way(chosen, came).await?;
-        let answer = exchange.settle(outcome, false).await?;
-        Adapter::answer(adapter, answer).await
+        let case = JudgeCase { chosen: chosen.clone(), ..self.case(came) };
+        match self.judge_told(case).await? {
+            RequestOutcome::Route(route, came) => self.send_elsewhere(chosen, route, came).await,
+            outcome => self.settle(outcome, false).await,
+        }
     }
 }

@@ -78,8 +78,9 @@ pub(crate) struct RequestMarks {
     /// What the policy did so far, and how long that took.
     judged: Option<(RuleTally, Duration)>,
     refused: Option<Code>,
-    received: usize,
-    sent: usize,
+    /// Bytes of the body that came, and of those that left to answer it.
+    pub(crate) received: usize,
+    pub(crate) sent: usize,
     /// Edits and redactions that stand in what a person let go.
     made: Option<(usize, usize)>,
     /// What rules and people made of the answer, and the rules that matched.
@@ -119,11 +120,6 @@ impl RequestProgress {
     /// Notes which way it takes.
     pub(crate) fn goes(&self, mark: impl FnOnce(&mut RequestMarks)) {
         mark(&mut lock(&self.marks));
-    }
-
-    /// A body of so many bytes has come.
-    pub(crate) fn received(&self, bytes: usize) {
-        lock(&self.marks).received = bytes;
     }
 
     /// It goes to the upstream, with a body of so many bytes.
@@ -190,11 +186,6 @@ impl RequestProgress {
     pub(crate) fn answer_judged(&self, policy: &Policy, tally: &RuleTally) {
         self.counters.rules_ran(tally, None);
         tally.warn_of_errors(policy);
-    }
-
-    /// A request of so many bytes goes to the upstream, one of several that it takes to answer it.
-    pub(crate) fn sent_for_frame(&self, bytes: usize) {
-        lock(&self.marks).sent += bytes;
     }
 
     /// Whether anything was decided about its answer.
