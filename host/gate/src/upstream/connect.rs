@@ -146,9 +146,9 @@ pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Resul
             async move { connecting.await.map_err(Into::into) }
         }),
         Some(proxy) => {
-            let mut tunnel = Tunnel::new(proxy.address, tcp);
-            if let Some(authorization) = proxy.authorization {
-                tunnel = tunnel.with_auth(authorization);
+            let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+            if let Some(authorization) = proxy.basic_auth() {
+                tunnel = tunnel.with_auth(authorization.clone());
             }
             Way::new(move |to| {
                 let connecting = tunnel.clone().call(to);
