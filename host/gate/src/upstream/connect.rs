@@ -48,7 +48,7 @@ impl Unreachable {
     /// Tells from the chain of causes.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let found = causes(error).find_map(|cause| {
-            if let Some(Known(why, _)) = cause.downcast_ref() {
+            if let Some(KnownCause(why, _)) = cause.downcast_ref() {
                 return Some(*why);
             }
             if cause.is::<rustls::Error>() {
@@ -160,17 +160,19 @@ pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Resul
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(way);
     Ok(Way::new(move |to| {
         let connecting = https.clone().call(to);
-        async move { timeout(limit, connecting).await.map_err(|_| Known(Unreachable::TimedOut(limit), None))? }
+        async move {
+            timeout(limit, connecting).await.map_err(|_| KnownCause(Unreachable::TimedOut(limit), None))?
+        }
     }))
 }
 
 /// An error that says by itself why the upstream cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Known(Unreachable, #[source] Option<BoxError>);
+struct KnownCause(Unreachable, #[source] Option<BoxError>);
 
 fn known(why: Unreachable, source: impl Into<BoxError>) -> BoxError {
-    Known(why, Some(source.into())).into()
+    KnownCause(why, Some(source.into())).into()
 }
 
 #[cfg(test)]
@@ -191,7 +193,7 @@ mod tests {
             (Box::new(Outer(io::Error::other(rustls::Error::DecryptError).into())), Unreachable::Tls),
             (known(Unreachable::UnknownHost, refused()), Unreachable::UnknownHost),
             (Box::new(Outer(known(Unreachable::Proxy, refused()))), Unreachable::Proxy),
-            (Box::new(Outer(Known(timed_out, None).into())), timed_out),
+            (Box::new(Outer(KnownCause(timed_out, None).into())), timed_out),
             ("else".into(), Unreachable::Other),
         ] {
             assert_eq!(Unreachable::of(&*error), kind, "{error:?}");
