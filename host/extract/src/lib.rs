@@ -18,6 +18,7 @@ mod child;
 mod pdf;
 mod xml;
 
+use std::sync::Arc;
 use std::{fmt, io};
 
 use leafgate_tree::{FileKind, PackedFormat};
@@ -50,7 +51,7 @@ impl Default for FileBounds {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Extraction {
     /// The texts: one for each page, part or entry that has any, in their order.
-    pub texts: Vec<String>,
+    pub texts: Vec<Arc<str>>,
     /// The first thing that could not be read; `None` where all was.
     pub unread: Option<Unread>,
 }
@@ -180,7 +181,7 @@ impl Extractor<'_> {
         match self.left.text.checked_sub(text.len()) {
             Some(left) => {
                 self.left.text = left;
-                self.found.texts.push(text.to_owned());
+                self.found.texts.push(text.into());
             }
             None => self.miss(UnreadReason::TooMuch),
         }

@@ -43,7 +43,7 @@ fn a_reader_that_comes_to_no_end_or_a_bad_one_has_not_read() {
 #[test]
 fn a_reader_has_no_environment() {
     let said = by("cat > /dev/null; printf '{\"texts\": [\"%s\"], \"unread\": null}' \"$HOME$USER\"");
-    assert_eq!(said.extract(b"%PDF-").unwrap().texts, [""]);
+    assert_eq!(said.extract(b"%PDF-").unwrap().texts, ["".into()]);
 }
 
 /// Runs an ignored test of this program in a process of its own, and returns whether it passed.

@@ -74,7 +74,7 @@ fn a_word_that_a_page_paints_piece_by_piece_is_one_word() {
     }
     let apart = format!("BT /F1 12 Tf 72 700 Td ({a}) Tj 0 -14 Td ({b}) Tj [(x) -600 (y)] TJ ET");
     let texts = read(&pdf_with(&[&apart], "", &[])).texts;
-    assert_eq!(texts, [format!("{a}\n{b}x y")]);
+    assert_eq!(texts, [format!("{a}\n{b}x y").into()]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn words_of_office_documents_are_read_whatever_runs_they_are_made_of() {
         "word/document.xml",
         "<w:p><w:t>a&amp;</w:t><w:tab/><w:t>&#98;</w:t></w:p><w:p><w:t>c</w:t></w:p>",
     ));
-    assert_eq!(lines.texts, ["a& b\nc\n"]);
+    assert_eq!(lines.texts, ["a& b\nc\n".into()]);
 }
 
 #[test]

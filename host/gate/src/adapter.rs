@@ -8,14 +8,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use futures_util::stream;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
     HeaderValue,
 };
 use http::{Response, StatusCode, Uri, request};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::BodyExt as _;
 use leafgate_adapt::{PathTerms, StreamAdapter, adapt, adapt_answer};
 use leafgate_answer::{AnswerLimits, Api as AnswerApi, Head, answer_events};
 use leafgate_tree::Document;
@@ -29,7 +28,7 @@ use crate::blocked::unreadable;
 use crate::exchange::Exchange;
 use crate::shared::Shared;
 use crate::stages::Came;
-use leafgate_http::{Code, Content, ContentError, Refusal, Reservation, content, media};
+use leafgate_http::{Code, Content, Refusal, Reservation, content, media};
 
 /// Says between which APIs an answer's request was adapted, and what got lost.
 const ADAPTED: HeaderName = HeaderName::from_static("leafgate-adapted");
@@ -226,11 +225,10 @@ impl Adapter {
 
     fn events(self, state: StreamState) -> Content {
         let client = self.client;
-        let events = stream::unfold(Some(state), move |state| async move {
+        content::unfold(Some(state), move |state| async move {
             let (events, state) = state?.next(client).await;
-            Some((Ok::<_, ContentError>(Frame::data(events)), state))
-        });
-        content::stream(StreamBody::new(events))
+            Some((Ok(Frame::data(events)), state))
+        })
     }
 }
 

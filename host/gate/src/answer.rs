@@ -127,9 +127,7 @@ fn rejoined(start: Bytes, rest: Content) -> Content {
 /// Restores an event stream as it passes.
 pub(crate) fn events(body: Content, restoring: Restoring) -> Content {
     let events = RestoredEvents { body, stream: Some(EventStream::new(restoring)), last: None };
-    content::stream(StreamBody::new(stream::unfold(events, |mut events| async {
-        events.next().await.map(|frame| (frame, events))
-    })))
+    content::unfold(events, |mut events| async { events.next().await.map(|frame| (frame, events)) })
 }
 
 /// An event stream that is restored as it passes.

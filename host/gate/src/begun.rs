@@ -13,7 +13,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use crate::apis::Api;
 use crate::apis::dialect::{self, ErrorBody};
@@ -64,12 +64,8 @@ async fn go_on(
         BegunStream::Over => return None,
         BegunStream::Passing(body) => body,
         BegunStream::Waiting(mut answer) => {
-            let answered = tokio::select! {
-                biased;
-                answered = &mut answer => answered,
-                () = sleep(every) => {
-                    return Some((Ok(Frame::data(dialect::keepalive(api))), BegunStream::Waiting(answer)));
-                }
+            let Ok(answered) = timeout(every, &mut answer).await else {
+                return Some((Ok(Frame::data(dialect::keepalive(api))), BegunStream::Waiting(answer)));
             };
             match splice(answered, api).await {
                 Ok(body) => body,

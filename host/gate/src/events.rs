@@ -7,15 +7,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::stream;
 use http_body::Frame;
-use http_body_util::StreamBody;
 use leafgate_admin::Event;
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use crate::lock::lock;
-use leafgate_http::{Content, ContentError, content};
+use leafgate_http::{Content, content};
 
 /// Sent in every silence: a listener whose connection is dead finds out, and so do we.
 const HEARTBEAT: &[u8] = b": heartbeat\n\n";
@@ -49,18 +47,16 @@ impl Hub {
     pub(crate) fn listen(&self) -> Content {
         let receiver = lock(&self.sender).as_ref().map(broadcast::Sender::subscribe);
         let heartbeat = self.heartbeat;
-        let events = stream::unfold(receiver, move |receiver| async move {
+        content::unfold(receiver, move |receiver| async move {
             let mut receiver = receiver?;
-            tokio::select! {
-                told = receiver.recv() => match told {
-                    Ok(event) => Some((data(event), Some(receiver))),
-                    Err(RecvError::Lagged(_)) => Some((data(Bytes::from_static(BEHIND)), None)),
-                    Err(RecvError::Closed) => None,
-                },
-                () = sleep(heartbeat) => Some((data(Bytes::from_static(HEARTBEAT)), Some(receiver))),
-            }
-        });
-        content::stream(StreamBody::new(events))
+            let (told, receiver) = match timeout(heartbeat, receiver.recv()).await {
+                Ok(Ok(event)) => (event, Some(receiver)),
+                Ok(Err(RecvError::Lagged(_))) => (Bytes::from_static(BEHIND), None),
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) => (Bytes::from_static(HEARTBEAT), Some(receiver)),
+            };
+            Some((Ok(Frame::data(told)), receiver))
+        })
     }
 
     /// Whether it was closed: the gate stops.
@@ -72,10 +68,6 @@ impl Hub {
     pub(crate) fn close(&self) {
         lock(&self.sender).take();
     }
-}
-
-fn data(bytes: Bytes) -> Result<Frame<Bytes>, ContentError> {
-    Ok(Frame::data(bytes))
 }
 
 /// One event as it stands in the stream, by the name of its tag, which is the first member of its JSON.

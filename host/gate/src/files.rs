@@ -32,60 +32,44 @@ const EACH: usize = 512;
 const TIME: Duration = Duration::from_secs(60);
 const TEXT: usize = 32 << 20;
 
-/// What was read of a file.
-struct ExtractedFile {
-    texts: Vec<Arc<str>>,
-    unread: Option<Unread>,
-}
-
-impl ExtractedFile {
-    fn size(&self) -> usize {
-        EACH + self.texts.iter().map(|text| text.len()).sum::<usize>()
-    }
+/// What it takes to remember a file.
+fn size(read: &Extraction) -> usize {
+    EACH + read.texts.iter().map(|text| text.len()).sum::<usize>()
 }
 
 /// What reads files, and what it has read.
 pub(crate) struct FileReader {
     extract: Option<Arc<dyn Extract>>,
-    known: Mutex<KnownFiles>,
+    known: Mutex<LruCache<[u8; 32], Arc<Extraction>>>,
     /// How many more may be read now.
     turns: (Mutex<usize>, Condvar),
 }
 
-struct KnownFiles {
-    files: LruCache<[u8; 32], Arc<ExtractedFile>>,
-    bytes: usize,
-}
-
 impl FileReader {
     pub(crate) fn new(extract: Option<Arc<dyn Extract>>) -> Self {
-        let known = KnownFiles { files: LruCache::unbounded(), bytes: 0 };
-        FileReader { extract, known: Mutex::new(known), turns: (Mutex::new(AT_A_TIME), Condvar::new()) }
+        let known = Mutex::new(LruCache::unbounded());
+        FileReader { extract, known, turns: (Mutex::new(AT_A_TIME), Condvar::new()) }
     }
 
     /// Returns what is read of a file; `None` where nobody reads such files, or can be asked before the
     /// time is over.
-    fn read(&self, file: &[u8], until: Instant) -> Option<Arc<ExtractedFile>> {
+    fn read(&self, file: &[u8], until: Instant) -> Option<Arc<Extraction>> {
         let extract = self.extract.as_ref().filter(|_| is_readable(file))?;
         let digest: [u8; 32] = Sha256::digest(file).into();
-        if let Some(known) = lock(&self.known).files.get(&digest) {
+        if let Some(known) = lock(&self.known).get(&digest) {
             return Some(Arc::clone(known));
         }
-        let Extraction { texts, unread } =
-            making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?;
-        let read = Arc::new(ExtractedFile { texts: texts.into_iter().map(Into::into).collect(), unread });
-        if unread.is_some_and(|unread| unread.why == UnreadReason::Late) {
+        let read = Arc::new(making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?);
+        if read.unread.is_some_and(|unread| unread.why == UnreadReason::Late) {
             return Some(read);
         }
         let mut known = lock(&self.known);
-        known.bytes += read.size();
-        if let Some((_, same)) = known.files.push(digest, Arc::clone(&read)) {
-            known.bytes -= same.size();
-        }
-        while known.bytes > REMEMBERED
-            && let Some((_, oldest)) = known.files.pop_lru()
+        known.put(digest, Arc::clone(&read));
+        let mut bytes: usize = known.iter().map(|(_, read)| size(read)).sum();
+        while bytes > REMEMBERED
+            && let Some((_, oldest)) = known.pop_lru()
         {
-            known.bytes -= oldest.size();
+            bytes -= size(&oldest);
         }
         Some(read)
     }
@@ -155,7 +139,7 @@ impl RequestFiles {
         for file in files {
             let until = *self.until.get_or_insert_with(|| Instant::now() + TIME);
             let read = file.bytes.as_ref().and_then(|bytes| self.reader.read(bytes, until));
-            let size = read.as_ref().map_or(0, |read| read.size());
+            let size = read.as_ref().map_or(0, |read| size(read));
             let Some(read) = read.filter(|_| size <= self.left) else {
                 self.unread += 1;
                 let why = (size > 0).then(|| Unread::whole(UnreadReason::TooMuch));

@@ -20,14 +20,14 @@ use crate::base::RequestBase;
 use crate::config::GateConfig;
 use crate::except::PolicyFiles;
 use crate::exchange::Exchange;
+use crate::judge::JudgeCase;
 use crate::log::RequestLog;
 use crate::reach::ReachError;
-use crate::route::BodyRoute;
-use crate::routed::RequestWay;
+use crate::route;
 use crate::saved::SavedStore;
 use crate::serving::ServingPolicy;
 use crate::shared::Shared;
-use crate::stages::Came;
+use crate::stages::{Came, RequestOutcome};
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::team::ForTeam;
 use crate::teams::TeamSource;
@@ -232,22 +232,18 @@ impl Exchange {
         headers::check_connection(&self.parts.headers)?;
         let chosen = base.profile(&self.policy)?;
         let coming = body.as_mut().expect("nobody has taken the body yet");
-        let raw = self.lane.is_raw(self.parts.uri.path());
-        let route = BodyRoute::of(self.lane.kind, &self.parts, !coming.is_end_stream(), raw)?;
+        let (has_body, raw) = (!coming.is_end_stream(), self.lane.is_raw(self.parts.uri.path()));
+        route::check(self.lane.kind, &self.parts, has_body, raw)?;
         self.refuse_elsewhere(&base)?;
-        match route {
-            BodyRoute::Pass => {
-                self.judge_bodyless().await?;
-                self.forward_bodyless().await
-            }
-            BodyRoute::Walk => {
-                let came = self.read(coming).await?;
-                let (exchange, came, adapter) = self.adapt(came).await?;
-                let client = Arc::clone(&exchange.parts);
-                let answer = Exchange { client, ..exchange }.walk(&base, chosen, came).await?;
-                Adapter::answer(adapter, answer).await
-            }
+        if !has_body {
+            self.judge_bodyless().await?;
+            return self.forward_bodyless().await;
         }
+        let came = self.read(coming).await?;
+        let (exchange, came, adapter) = self.adapt(came).await?;
+        let client = Arc::clone(&exchange.parts);
+        let answer = Exchange { client, ..exchange }.walk(&base, chosen, came).await?;
+        Adapter::answer(adapter, answer).await
     }
 
     /// The way of a body that its upstream can read.
@@ -261,8 +257,10 @@ impl Exchange {
             ForTeam::Yes(request) => return self.run_team(*request).await,
             ForTeam::No(came) => came,
         };
-        let RequestWay { exchange, outcome, adapter } = self.find_way(chosen, came).await?;
-        let answer = exchange.settle(outcome, false).await?;
-        Adapter::answer(adapter, answer).await
+        let case = JudgeCase { chosen: chosen.clone(), ..self.case(came) };
+        match self.judge_told(case).await? {
+            RequestOutcome::Route(route, came) => self.send_elsewhere(chosen, route, came).await,
+            outcome => self.settle(outcome, false).await,
+        }
     }
 }

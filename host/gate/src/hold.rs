@@ -36,7 +36,7 @@ impl Exchange {
                     };
                     self.release(held, decision).await?
                 }
-                RequestOutcome::Route(further) => return Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+                RequestOutcome::Route(route, _) => return Err(blocked(&route.refused(NOT_ELSEWHERE))),
             };
             match self.deliver(passed, is_begun).await? {
                 ControlFlow::Break(answer) => return Ok(answer),

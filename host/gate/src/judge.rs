@@ -9,7 +9,6 @@ mod walk;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::HeaderValue;
 use leafgate_admin::{SubagentView, shown_url};
 use leafgate_desk::{Asked, ModelKey, Request, SubagentVerdict, TurnClass, agent_request};
 use leafgate_policy::{Assembly, Context, Evaluation, MadeRequest, On, Verdict};
@@ -27,7 +26,7 @@ use crate::pending::{ClassHint, Dismissed};
 use crate::recording::recorded_edits;
 use crate::saved::saved_holds;
 use crate::session::{Hints, Session};
-use crate::stages::{Came, RequestOutcome, Rerouted};
+use crate::stages::{Along, Came, RequestOutcome};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use crate::trial::TrialTurn;
@@ -39,20 +38,14 @@ pub(crate) struct JudgeCase {
     #[deref]
     pub(crate) exchange: Exchange,
     pub(crate) came: Came,
-    /// Whether the body may be anything.
-    pub(crate) raw: bool,
-    /// The boundary of the parts of an upload, which is no JSON and not anything either.
-    pub(crate) boundary: Option<String>,
     /// The files that it holds, as far as they were looked at.
     pub(crate) files: RequestFiles,
     /// Whether a mode may pause it.
     pub(crate) intercepts: Interception,
     /// What it is judged by: what its head tells, and once it is read what its body does.
     pub(crate) subject: Arc<Subject>,
-    /// The model that is asked instead of the one that its path names.
-    pub(crate) other_model: Option<Arc<str>>,
-    /// What rules tagged it with.
-    pub(crate) tags: Option<HeaderValue>,
+    /// What is known already of what goes along with it.
+    pub(crate) along: Along,
     /// What its header says about its conversation.
     pub(crate) hints: Hints,
     /// What its header says about who asks.
@@ -116,17 +109,19 @@ impl JudgeCase {
     fn read(&mut self) -> Result<Arc<Document>, Refusal> {
         let caps = self.caps();
         let body = self.came.decoded(caps)?;
-        if let Some(boundary) = &self.boundary {
+        // The bodies of a team are JSON, whatever may be sent to their path.
+        let may_be_anything = self.of_team.is_none() && self.lane.is_raw(self.parts.uri.path());
+        let boundary = match may_be_anything || self.subject.api.format.is_some() {
+            true => None,
+            false => multipart::boundary(&self.parts.headers)?,
+        };
+        // An upload is no JSON, and not anything either.
+        if let Some(boundary) = &boundary {
             let document = Document::raw(body);
             // Where no rule looks there is nothing to miss.
             if !self.policy.is_empty() {
-                let parts = multipart::unread(document.source(), boundary)?;
-                self.files.look_into(parts.into_iter().map(|part| FileIn {
-                    node: document.root(),
-                    place: format!("part {} of the upload", part.number),
-                    what: part.what,
-                    bytes: Some(part.content.into()),
-                }))?;
+                let parts = multipart::unread(document.source(), boundary, document.root())?;
+                self.files.look_into(parts.into_iter())?;
             }
             return Ok(Arc::new(document));
         }
@@ -137,7 +132,7 @@ impl JudgeCase {
         let document = match document {
             // What is no JSON is one text. What is, but exceeds a limit, is no more readable for being one; where no rule looks,
             // there is nothing to miss.
-            Err(error) if self.raw && !error.is_cap() || self.policy.is_empty() => Document::raw(body),
+            Err(error) if may_be_anything && !error.is_cap() || self.policy.is_empty() => Document::raw(body),
             document => document.map_err(unreadable)?,
         };
         Ok(Arc::new(document))
@@ -176,14 +171,14 @@ impl JudgeCase {
             && self.of_team.is_none()
             && let Verdict::Route(route) = evaluation.verdict
         {
-            let outcome = Ok(RequestOutcome::Route(Box::new(Rerouted { route, came: self.came })));
+            let outcome = Ok(RequestOutcome::Route(route, self.came));
             // It is told of once, from where it goes.
             return JudgedCase { outcome, tally, record: None };
         }
         if let Some(record) = &mut record {
             record.edits = recorded_edits(&evaluation.draft).into();
         }
-        self.tags = headers::list(subject.policy.tags(&tally.rules));
+        self.along.tags = headers::list(subject.policy.tags(&tally.rules));
         let outcome = self.decide(evaluation, &mut tally);
         JudgedCase { outcome, tally, record }
     }
@@ -363,7 +358,7 @@ impl JudgeCase {
 
     fn ask_model(&mut self, model: &str, by_profile: bool) {
         if Arc::make_mut(&mut self.subject).ask_model(model, by_profile) {
-            self.other_model = Some(model.into());
+            self.along.other_model = Some(model.into());
         }
     }
 

@@ -72,7 +72,6 @@ mod serving;
 mod session;
 mod shared;
 mod stages;
-mod status;
 mod subject;
 mod tally;
 mod target;

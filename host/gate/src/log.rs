@@ -15,8 +15,8 @@ use leafgate_policy::Policy;
 use leafgate_record::{AnswerOutcome, RecordId, Recorded, RecordedApproval, RecordedEdit};
 
 use crate::lock::lock;
+use crate::metrics::{Counters, InFlight};
 use crate::recording::{ABANDONED, Recording, ToldRequest};
-use crate::status::{Counters, InFlight};
 use crate::tally::RuleTally;
 use crate::watched::{BodyWatch, WatchedBody};
 use leafgate_http::{Code, Content, Refusal, headers};
@@ -78,8 +78,9 @@ pub(crate) struct RequestMarks {
     /// What the policy did so far, and how long that took.
     judged: Option<(RuleTally, Duration)>,
     refused: Option<Code>,
-    received: usize,
-    sent: usize,
+    /// Bytes of the body that came, and of those that left to answer it.
+    pub(crate) received: usize,
+    pub(crate) sent: usize,
     /// Edits and redactions that stand in what a person let go.
     made: Option<(usize, usize)>,
     /// What rules and people made of the answer, and the rules that matched.
@@ -121,11 +122,6 @@ impl RequestProgress {
         mark(&mut lock(&self.marks));
     }
 
-    /// A body of so many bytes has come.
-    pub(crate) fn received(&self, bytes: usize) {
-        lock(&self.marks).received = bytes;
-    }
-
     /// It goes to the upstream, with a body of so many bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.counters.counted().requests.forwarded += 1;
@@ -134,8 +130,7 @@ impl RequestProgress {
 
     /// The upstream answers, after this time.
     pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
-        self.counters.counted().answered(status);
-        self.counters.metrics.answered(after);
+        self.counters.answered(status, after);
     }
 
     /// There is no answer from the upstream.
@@ -191,11 +186,6 @@ impl RequestProgress {
     pub(crate) fn answer_judged(&self, policy: &Policy, tally: &RuleTally) {
         self.counters.rules_ran(tally, None);
         tally.warn_of_errors(policy);
-    }
-
-    /// A request of so many bytes goes to the upstream, one of several that it takes to answer it.
-    pub(crate) fn sent_for_frame(&self, bytes: usize) {
-        lock(&self.marks).sent += bytes;
     }
 
     /// Whether anything was decided about its answer.

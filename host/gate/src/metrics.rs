@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use leafgate_admin::{RuleCount, Status, Subagents, TurnMode};
+use http::StatusCode;
+use leafgate_admin::{Counts, RuleCount, Status, StatusCount, Subagents, TurnMode};
 use leafgate_policy::MemoCounts;
 use leafgate_record::AnswerOutcome;
 use leafgate_tree::RedactionRecord;
@@ -18,6 +19,7 @@ use leafgate_vault::TokenCounts;
 use crate::lock::lock;
 use crate::saved::SavedCounts;
 use crate::tally::RuleTally;
+use leafgate_http::Code;
 
 /// The media type of the format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -29,25 +31,9 @@ const MOST_SERIES: usize = 2000;
 /// The label of what has no series of its own.
 pub(crate) const OTHERS: &str = "(others)";
 
-/// Upper ends of the buckets of latencies, in microseconds: from a request of 2 KB that is known to
-/// a model that thinks for minutes.
-const BUCKETS: [u64; 16] = [
-    100,
-    250,
-    500,
-    1_000,
-    2_500,
-    5_000,
-    10_000,
-    25_000,
-    50_000,
-    100_000,
-    250_000,
-    1_000_000,
-    5_000_000,
-    15_000_000,
-    60_000_000,
-    300_000_000,
+/// Upper ends of the buckets of latencies, in seconds: from a request of 2 KB that is known to a model that thinks for minutes.
+const BUCKETS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0, 300.0,
 ];
 
 /// Counts that are named as what they count.
@@ -55,9 +41,11 @@ macro_rules! each {
     ($of:expr; $($field:ident),+) => { [$(([stringify!($field)], $of.$field)),+] };
 }
 
-/// What happens, counted. What [`Status`] counts already is not counted twice.
+/// What became of the requests so far, and what happens besides. What [`Status`] counts already is not counted twice.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics {
+pub(crate) struct Counters {
+    counted: Mutex<RequestCounts>,
+    in_flight: InFlight,
     judging: Histogram,
     upstream: Histogram,
     rule_hits: CounterFamily,
@@ -70,6 +58,16 @@ pub(crate) struct Metrics {
     turns_over: Mutex<BTreeMap<[Box<str>; 2], u64>>,
 }
 
+#[derive(Debug, Default)]
+pub(crate) struct RequestCounts {
+    /// Requests by how they ended.
+    pub(crate) requests: Counts,
+    by_status: BTreeMap<u16, u64>,
+}
+
+/// A request in flight, until it is dropped: they are counted by who holds this.
+pub(crate) type InFlight = Arc<()>;
+
 /// What others count.
 pub(crate) struct Counted<'s> {
     pub(crate) status: &'s Status,
@@ -81,14 +79,35 @@ pub(crate) struct Counted<'s> {
     pub(crate) preview_limit: usize,
 }
 
-impl Metrics {
+impl Counters {
+    /// A request has come.
+    pub(crate) fn in_flight(&self) -> InFlight {
+        Arc::clone(&self.in_flight)
+    }
+
+    /// Returns how many requests have come and are not answered to their end.
+    pub(crate) fn count_in_flight(&self) -> usize {
+        Arc::strong_count(&self.in_flight) - 1
+    }
+
+    /// Returns what all requests share. Nobody keeps it for longer than a count takes.
+    pub(crate) fn counted(&self) -> MutexGuard<'_, RequestCounts> {
+        lock(&self.counted)
+    }
+
     /// An upstream began to answer, after this time.
-    pub(crate) fn answered(&self, after: Duration) {
+    pub(crate) fn answered(&self, status: StatusCode, after: Duration) {
+        self.counted().answered(status);
         self.upstream.add(after);
     }
 
-    /// Rules ran on a request, which took so long, or on an answer.
+    /// Rules ran on a request, which took so long, or on an answer: they matched, or could not run to their end.
     pub(crate) fn rules_ran(&self, tally: &RuleTally, took: Option<Duration>) {
+        let mut counted = self.counted();
+        counted.requests.faults += tally.errors.len() as u64;
+        counted.requests.files_read += tally.files_read as u64;
+        counted.requests.unread += tally.unread as u64;
+        drop(counted);
         took.into_iter().for_each(|took| self.judging.add(took));
         self.rule_hits.add(tally.rules.iter().map(|rule| (rule.as_str(), 1)));
         self.rule_errors.add(tally.failed.iter().map(|rule| (rule.as_str(), 1)));
@@ -154,6 +173,40 @@ impl Metrics {
         let over = lock(&self.turns_over);
         let over = over.iter().map(|([ending, location], count)| ([&**ending, &**location], *count));
         page.family("turns_ended_total", help, ["ending", "location"], over);
+    }
+}
+
+impl RequestCounts {
+    /// Returns the upstreams' answers by their status.
+    pub(crate) fn statuses(&self) -> Vec<StatusCount> {
+        self.by_status.iter().map(|(&status, &answers)| StatusCount { status, answers }).collect()
+    }
+
+    fn answered(&mut self, status: StatusCode) {
+        *self.by_status.entry(status.as_u16()).or_default() += 1;
+        let answers = &mut self.requests.answers;
+        *match status.as_u16() {
+            200..300 => &mut answers.succeeded,
+            400..500 => &mut answers.client_errors,
+            500.. => &mut answers.server_errors,
+            _ => &mut answers.redirected,
+        } += 1;
+    }
+
+    pub(crate) fn refused(&mut self, code: Code) {
+        let requests = &mut self.requests;
+        *match code {
+            // A guard that could not run counts as one that said no.
+            Code::Blocked | Code::Internal => &mut requests.blocked,
+            Code::Foreign
+            | Code::Unsupported
+            | Code::Malformed
+            | Code::TooLarge
+            | Code::Stalled
+            | Code::Busy => &mut requests.refused,
+            // Counted already: as turns, or as forwarded.
+            Code::Cancelled | Code::TimedOut | Code::Replaced | Code::Upstream | Code::Redirect => return,
+        } += 1;
     }
 }
 
@@ -269,7 +322,7 @@ struct Histogram {
 impl Histogram {
     fn add(&self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BUCKETS.partition_point(|&end| end < micros);
+        let bucket = BUCKETS.partition_point(|&end| end < took.as_secs_f64());
         self.buckets[bucket].fetch_add(1, Relaxed);
         self.micros.fetch_add(micros, Relaxed);
     }
@@ -279,7 +332,7 @@ impl Histogram {
         let (bucket, mut sum) = (format!("{name}_bucket"), 0);
         for (count, end) in self.buckets.iter().zip(BUCKETS.map(Some).into_iter().chain([None])) {
             sum += count.load(Relaxed);
-            let end = end.map_or("+Inf".to_owned(), seconds);
+            let end = end.map_or("+Inf".to_owned(), |end| end.to_string());
             page.sample(&bucket, ["le"], [&*end], sum);
         }
         page.sample(&format!("{name}_sum"), [], [], seconds(self.micros.load(Relaxed)));
@@ -372,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_plugin_and_what_became_of_saved_edits_are_written() {
-        let metrics = Metrics::default();
+        let metrics = Counters::default();
         let tally = RuleTally { plugins: vec![("names".to_owned(), 1_250_000)], ..RuleTally::default() };
         let took = Some(Duration::from_millis(1));
         metrics.rules_ran(&tally, took);
@@ -405,7 +458,7 @@ mod tests {
     #[test]
     fn the_dashboard_and_the_alerts_of_the_examples_ask_for_what_there_is() {
         let status = Status { store: Some(StoreStatus::default()), ..Status::default() };
-        let page = Metrics::default().text(&Counted {
+        let page = Counters::default().text(&Counted {
             status: &status,
             agents: &Subagents::default(),
             tokens: TokenCounts::default(),

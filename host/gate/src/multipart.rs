@@ -9,8 +9,9 @@
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use leafgate_tree::FileKind;
+use leafgate_tree::{FileKind, NodeId};
 
+use crate::files::FileIn;
 use leafgate_http::{MediaType, Refusal};
 
 /// Parts of one body. A form of an API has about ten.
@@ -47,20 +48,11 @@ pub(crate) fn boundary(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// A part of a form that says nothing as text.
-pub(crate) struct UnreadPart<'b> {
-    /// From one.
-    pub(crate) number: usize,
-    /// What it is, with an article.
-    pub(crate) what: &'static str,
-    pub(crate) content: &'b [u8],
-}
-
-/// Returns the parts of a form that say nothing as text.
+/// Returns the parts of a form that say nothing as text, as files in this node.
 ///
 /// # Errors
 /// Where it is no form of this boundary.
-pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPart<'b>>, Refusal> {
+pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str, node: NodeId) -> Result<Vec<FileIn<'b>>, Refusal> {
     let delimiter = format!("\r\n--{boundary}").into_bytes();
     // Before the first delimiter a form has nothing.
     let mut rest =
@@ -76,7 +68,8 @@ pub(crate) fn unread<'b>(body: &'b [u8], boundary: &str) -> Result<Vec<UnreadPar
             FileKind::Text if std::str::from_utf8(content).is_err() => Some("cut text"),
             kind => kind.unread(),
         };
-        unread.extend(what.map(|what| UnreadPart { number, what, content }));
+        let place = || format!("part {number} of the upload");
+        unread.extend(what.map(|what| FileIn { node, place: place(), what, bytes: Some(content.into()) }));
     }
     Ok(unread)
 }
@@ -125,7 +118,7 @@ mod tests {
     }
 
     fn status(body: &[u8]) -> Option<u16> {
-        match unread(body, "xYz") {
+        match unread(body, "xYz", NodeId::from_index(0)) {
             Ok(unread) => (!unread.is_empty()).then_some(415),
             Err(refusal) => Some(refusal.status.as_u16()),
         }

@@ -22,7 +22,7 @@ impl Exchange {
         let Exchange { lane, parts, progress, .. } = self;
         let upgrade = Upgrade::of(parts);
         let coming = body.as_mut().expect("nobody has taken the body yet");
-        let body = if lane.upstream.takes_streams() {
+        let body = if lane.upstream.is_some() {
             OutgoingBody::Coming(body.take().expect("it was there a moment ago"))
         } else {
             OutgoingBody::Whole(body::read(coming, self.bounds()).await?)
@@ -33,7 +33,7 @@ impl Exchange {
         }
         progress.sent(0);
         let began = Instant::now();
-        let sent = lane.upstream.send(outgoing).await;
+        let sent = lane.send(outgoing).await;
         let answer = sent.inspect_err(|_| progress.unanswered())?;
         progress.answered(answer.status(), began.elapsed());
         let (mut head, body) = answer.into_parts();

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use http::Uri;
 use http::uri::Scheme;
-use http::{HeaderValue, Uri};
-use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -96,12 +96,6 @@ pub enum ReachError {
     Proxy(&'static str),
 }
 
-/// A proxy as it is asked.
-pub(crate) struct AskedProxy {
-    pub(crate) address: Uri,
-    pub(crate) authorization: Option<HeaderValue>,
-}
-
 impl Reach {
     /// Returns what TLS needs. An http upstream needs nothing, so that a machine without a certificate store can use one.
     pub(crate) fn tls(&self, is_https: bool) -> Result<ClientConfig, ReachError> {
@@ -145,7 +139,7 @@ impl Reach {
     }
 
     /// Returns the proxy on the way to an upstream, where there is one.
-    pub(crate) fn proxy_to(&self, base: &BaseUrl) -> Result<Option<AskedProxy>, ReachError> {
+    pub(crate) fn proxy_to(&self, base: &BaseUrl) -> Result<Option<Intercept>, ReachError> {
         let matcher = match &self.proxy {
             Proxy::Direct => return Ok(None),
             Proxy::Environment if base.is_loopback() => return Ok(None),
@@ -158,13 +152,11 @@ impl Reach {
                 Matcher::builder().all(url.clone()).build()
             }
         };
-        let Some(found) = base.join("/").ok().and_then(|uri| matcher.intercept(&uri)) else {
-            return Ok(None);
-        };
-        if found.uri().scheme() != Some(&Scheme::HTTP) {
+        let found = base.join("/").ok().and_then(|uri| matcher.intercept(&uri));
+        if found.as_ref().is_some_and(|found| found.uri().scheme() != Some(&Scheme::HTTP)) {
             return Err(ReachError::Proxy("it must be an http:// proxy"));
         }
-        Ok(Some(AskedProxy { address: found.uri().clone(), authorization: found.basic_auth().cloned() }))
+        Ok(found)
     }
 }
 
@@ -182,7 +174,7 @@ mod tests {
         let reach = Reach { proxy: Proxy::At(url.to_owned()), ..Reach::default() };
         let found = reach.proxy_to(&base("https://api.example"));
         let found = found.map_err(|error| error.to_string())?;
-        Ok(found.map(|proxy| (proxy.address.to_string(), proxy.authorization.is_some())))
+        Ok(found.map(|proxy| (proxy.uri().to_string(), proxy.basic_auth().is_some())))
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! | anything else | 404 or 405, saying what is served |
 
 use http::header::{ALLOW, CONNECTION, HeaderMap, HeaderValue, UPGRADE};
-use http::{Method, StatusCode, request};
+use http::request::Parts;
+use http::{Method, StatusCode};
 
 use crate::apis::{self, Api, copilot};
 use crate::multipart;
@@ -20,70 +21,36 @@ use crate::path;
 use crate::target::UpstreamKind;
 use leafgate_http::{Code, MediaType, Refusal};
 
-/// How a request is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BodyRoute {
-    /// Passed as it is: it has no body.
-    Pass,
-    /// Its body is walked.
-    Walk,
-}
-
 /// What the error of an unknown path names.
 const SERVED: &str = "POST /v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:generateContent, other JSON requests under /v1/, /v1beta/, /openai/ and /backend-api/codex/, those of Copilot's clients where the upstream is Copilot's (`kind = \"copilot\"`), and GET";
 
-impl BodyRoute {
-    /// Chooses the route of a request to an upstream of this kind, or refuses it.
-    pub(crate) fn of(
-        kind: UpstreamKind,
-        parts: &request::Parts,
-        has_body: bool,
-        raw: bool,
-    ) -> Result<BodyRoute, Refusal> {
-        refuse_upgrade(&parts.headers)?;
-        let path = parts.uri.path();
-        path::refuse_ambiguous(path)?;
-        copilot::refuse_mcp(path)?;
-        match parts.method {
-            Method::GET | Method::HEAD if has_body => Err(Refusal::malformed(format!(
-                "a {} request with a body is refused; send it as POST",
-                parts.method
-            ))),
-            Method::GET | Method::HEAD => Ok(BodyRoute::Pass),
-            Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {
-                written(kind, parts, has_body, raw)
-            }
-            _ => Err(Refusal::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                Code::Unsupported,
-                format!("this method is not served; served are {SERVED}"),
-            )
-            .with_header(ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE"))),
+/// Refuses a request to an upstream of this kind that is not served. Of one that is, a body is walked.
+pub(crate) fn check(kind: UpstreamKind, parts: &Parts, has_body: bool, raw: bool) -> Result<(), Refusal> {
+    refuse_upgrade(&parts.headers)?;
+    let path = parts.uri.path();
+    path::refuse_ambiguous(path)?;
+    copilot::refuse_mcp(path)?;
+    match parts.method {
+        Method::GET | Method::HEAD if has_body => {
+            let message = format!("a {} request with a body is refused; send it as POST", parts.method);
+            return Err(Refusal::malformed(message));
+        }
+        Method::GET | Method::HEAD => return Ok(()),
+        Method::POST | Method::PUT | Method::PATCH | Method::DELETE => {}
+        _ => {
+            let message = format!("this method is not served; served are {SERVED}");
+            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, message)
+                .with_header(ALLOW, HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE")));
         }
     }
-}
-
-/// The route of a method that may carry a body.
-fn written(
-    kind: UpstreamKind,
-    parts: &request::Parts,
-    has_body: bool,
-    raw: bool,
-) -> Result<BodyRoute, Refusal> {
-    if !raw && !apis::is_served(kind, parts.uri.path()) {
-        return Err(Refusal::new(
-            StatusCode::NOT_FOUND,
-            Code::Unsupported,
-            format!("this path is not served; served are {SERVED}"),
-        ));
+    if !raw && !apis::is_served(kind, path) {
+        let message = format!("this path is not served; served are {SERVED}");
+        return Err(Refusal::new(StatusCode::NOT_FOUND, Code::Unsupported, message));
     }
-    if !has_body {
-        return Ok(BodyRoute::Pass);
-    }
-    if !raw && !is_upload(kind, parts)? {
+    if has_body && !raw && !is_upload(kind, parts)? {
         refuse_unless_json(&parts.headers)?;
     }
-    Ok(BodyRoute::Walk)
+    Ok(())
 }
 
 /// Java's HTTP client offers `h2c` with every request and takes no for an answer; the header is dropped there.
@@ -102,7 +69,7 @@ fn refuse_upgrade(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Whether a body is an upload, on a path of which no rule expects messages.
-fn is_upload(kind: UpstreamKind, parts: &request::Parts) -> Result<bool, Refusal> {
+fn is_upload(kind: UpstreamKind, parts: &Parts) -> Result<bool, Refusal> {
     let api = Api::of(kind, &parts.method, &parts.uri, &parts.headers);
     Ok(api.format.is_none() && multipart::boundary(&parts.headers)?.is_some())
 }
@@ -133,7 +100,7 @@ fn refuse_unless_json(headers: &HeaderMap) -> Result<(), Refusal> {
 mod tests {
     use super::*;
 
-    fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<BodyRoute, u16> {
+    fn route(method: &str, path: &str, headers: &[(&str, &str)], has_body: bool) -> Result<(), u16> {
         route_to(UpstreamKind::Models, method, path, headers, has_body)
     }
 
@@ -143,20 +110,19 @@ mod tests {
         path: &str,
         headers: &[(&str, &str)],
         has_body: bool,
-    ) -> Result<BodyRoute, u16> {
+    ) -> Result<(), u16> {
         let mut request = http::Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        BodyRoute::of(kind, &parts, has_body, false).map_err(|refusal| refusal.status.as_u16())
+        check(kind, &parts, has_body, false).map_err(|refusal| refusal.status.as_u16())
     }
 
     const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 
     #[test]
     fn what_is_walked() {
-        let walked = Ok(BodyRoute::Walk);
         for path in [
             "/v1/chat/completions",
             "//v1/chat/completions/",
@@ -172,18 +138,18 @@ mod tests {
             "/backend-api/codex/responses/compact",
             "/openai/deployments/d/chat/completions?api-version=2024-10-21",
         ] {
-            assert_eq!(route("POST", path, JSON, true), walked, "{path}");
-            assert_eq!(route("POST", path, &[], true), walked, "{path}: a missing type is read as JSON");
+            assert_eq!(route("POST", path, JSON, true), Ok(()), "{path}");
+            assert_eq!(route("POST", path, &[], true), Ok(()), "{path}: a missing type is read as JSON");
         }
         for kind in ["Application/JSON; charset=UTF-8", "application/merge-patch+json"] {
-            assert_eq!(route("POST", "/v1/x", &[("content-type", kind)], true), walked, "{kind}");
+            assert_eq!(route("POST", "/v1/x", &[("content-type", kind)], true), Ok(()), "{kind}");
         }
         let upload = &[("content-type", "multipart/form-data; boundary=x")];
         for path in ["/v1/files", "/v1/audio/transcriptions", "/v1/images/edits"] {
-            assert_eq!(route("POST", path, upload, true), walked, "{path}");
+            assert_eq!(route("POST", path, upload, true), Ok(()), "{path}");
         }
         for method in ["PUT", "PATCH", "DELETE"] {
-            assert_eq!(route(method, "/v1/chat/completions", JSON, true), walked, "{method}");
+            assert_eq!(route(method, "/v1/chat/completions", JSON, true), Ok(()), "{method}");
         }
     }
 
@@ -198,11 +164,7 @@ mod tests {
             "/agents/swe/v1/jobs",
         ];
         for path in paths {
-            assert_eq!(
-                route_to(UpstreamKind::Copilot, "POST", path, JSON, true),
-                Ok(BodyRoute::Walk),
-                "{path}"
-            );
+            assert_eq!(route_to(UpstreamKind::Copilot, "POST", path, JSON, true), Ok(()), "{path}");
             assert_eq!(route("POST", path, JSON, true), Err(404), "{path}");
         }
         for &kind in UpstreamKind::ALL {
@@ -211,7 +173,7 @@ mod tests {
             {
                 assert_eq!(route_to(kind, method, path, JSON, false), Err(404), "{method} {path}");
             }
-            assert_eq!(route_to(kind, "GET", "/models", &[], false), Ok(BodyRoute::Pass));
+            assert_eq!(route_to(kind, "GET", "/models", &[], false), Ok(()));
             assert_eq!(route_to(kind, "POST", "/autos", JSON, true), Err(404));
         }
     }
@@ -225,9 +187,9 @@ mod tests {
             ("DELETE", "/v1/files/f"),
             ("POST", "/v1/b/cancel"),
         ] {
-            assert_eq!(route(method, path, &[], false), Ok(BodyRoute::Pass), "{method} {path}");
+            assert_eq!(route(method, path, &[], false), Ok(()), "{method} {path}");
         }
-        assert_eq!(route("GET", "/v1/models", &[("upgrade", "h2c")], false), Ok(BodyRoute::Pass));
+        assert_eq!(route("GET", "/v1/models", &[("upgrade", "h2c")], false), Ok(()));
     }
 
     #[test]

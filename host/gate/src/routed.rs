@@ -9,15 +9,16 @@
 use std::sync::Arc;
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
-use http::request;
 use http::uri::{PathAndQuery, Uri};
-use leafgate_policy::Assembly;
+use http::{Response, request};
+use leafgate_policy::{Assembly, Route};
 
 use crate::adapter::Adapter;
 use crate::blocked::blocked;
 use crate::exchange::Exchange;
-use crate::stages::{Came, RequestOutcome, Rerouted};
-use leafgate_http::Refusal;
+use crate::judge::JudgeCase;
+use crate::stages::Came;
+use leafgate_http::{Content, Refusal};
 
 /// The fields that a request keeps on its way to a place that its client does not know.
 const FIELDS: [HeaderName; 7] = [
@@ -33,25 +34,14 @@ const FIELDS: [HeaderName; 7] = [
 /// The parameters of a path that it keeps.
 const PARAMETERS: [&str; 3] = ["alt", "api-version", "beta"];
 
-/// What becomes of a request, and where.
-pub(crate) struct RequestWay {
-    pub(crate) exchange: Exchange,
-    pub(crate) outcome: RequestOutcome,
-    /// What writes its answer anew, where the upstream that a rule chose speaks another API.
-    pub(crate) adapter: Option<Adapter>,
-}
-
 impl Exchange {
-    /// Has a body judged, and judged again where a rule sends it elsewhere. `chosen` is the profile that its base URL chose.
-    pub(crate) async fn find_way(
+    /// Has a request judged where a rule sends it, and sent from there. `chosen` is the profile that its base URL chose.
+    pub(crate) async fn send_elsewhere(
         self,
         chosen: Option<Arc<Assembly>>,
+        route: Route,
         came: Came,
-    ) -> Result<RequestWay, Refusal> {
-        let Rerouted { route, came } = match self.judge_body(chosen.clone(), None, came).await? {
-            RequestOutcome::Route(rerouted) => *rerouted,
-            outcome => return Ok(RequestWay { exchange: self, outcome, adapter: None }),
-        };
+    ) -> Result<Response<Content>, Refusal> {
         // Whoever loads a policy has looked whether it is there.
         let Some(lane) = self.upstreams.by_name(&route.to).cloned() else {
             return Err(blocked(&route.refused("this gate has none of that name")));
@@ -63,8 +53,10 @@ impl Exchange {
             marks.generation = Some(exchange.policy.generation_name().into());
             marks.routed = Some(Arc::clone(&route.to));
         });
-        let outcome = exchange.judge_body(chosen, Some(route.rule), came).await?;
-        Ok(RequestWay { exchange, outcome, adapter })
+        let case = JudgeCase { chosen, routed: Some(route.rule), ..exchange.case(came) };
+        let outcome = exchange.judge_told(case).await?;
+        // The upstream that a rule chose may speak another API.
+        Adapter::answer(adapter, exchange.settle(outcome, false).await?).await
     }
 }
 

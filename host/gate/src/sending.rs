@@ -56,7 +56,7 @@ impl Exchange {
         let has_body = !matches!(outgoing.body, OutgoingBody::None);
         let told = self.tell(&mut outgoing).await?;
         let began = Instant::now();
-        let sent = self.lane.upstream.send(outgoing).await;
+        let sent = self.lane.send(outgoing).await;
         let response = sent.inspect_err(|_| progress.unanswered())?;
         let after = began.elapsed();
         progress.answered(response.status(), after);

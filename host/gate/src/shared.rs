@@ -5,6 +5,7 @@ mod pool;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use leafgate_admin::{MetadataField, Released, Status};
 use leafgate_policy::Policy;
@@ -13,20 +14,19 @@ use leafgate_tokenize::Counter;
 use leafgate_vault::{TokenKeys, Vault};
 use tokio::sync::Semaphore;
 
-use self::pool::LastSlow;
 use crate::assembly::Assembler;
 use crate::config::{GateConfig, GateLimits};
 use crate::events::Hub;
 use crate::except::PolicyFiles;
 use crate::files::FileReader;
 use crate::intercept::{InterceptPattern, Interception, interception, told};
+use crate::metrics::Counters;
 use crate::pending::Turns;
 use crate::plugins;
 use crate::reach::ReachError;
 use crate::saved::Saved;
 use crate::serving::ServingPolicy;
 use crate::session::Sessions;
-use crate::status::Counters;
 use crate::teams::Teams;
 use crate::upstreams::{Lane, Upstreams};
 use leafgate_http::{BodyBounds, BodyBudget, CodingCaps, Timeouts};
@@ -50,7 +50,8 @@ pub(crate) struct Shared {
     pub(crate) may_be_off: bool,
     pub(crate) limits: GateLimits,
     judges: Arc<Semaphore>,
-    slow: LastSlow,
+    /// When work was last slow that a worker tried.
+    last_slow: Mutex<Option<Instant>>,
     /// Those of [`GateConfig::metadata_fields`], until a person chooses others.
     pub(crate) metadata_fields: Mutex<Vec<MetadataField>>,
     /// Counts tokens for people, one request at a time and in no judge's place.
@@ -100,7 +101,7 @@ impl Shared {
             hub,
             counters,
             judges: Arc::new(Semaphore::new(limits.judges.max(1))),
-            slow: LastSlow::default(),
+            last_slow: Mutex::default(),
             metadata_fields: Mutex::new(config.metadata_fields),
             counter: Arc::new(Counter::new(config.models)),
             counts: Arc::new(Semaphore::new(1)),
@@ -136,7 +137,7 @@ impl Shared {
             in_flight: self.counters.count_in_flight(),
             requests,
             statuses,
-            rules: self.counters.metrics.rules(),
+            rules: self.counters.rules(),
             mode: Some(self.turns.mode()),
             active,
             follow,

@@ -92,14 +92,8 @@ pub(crate) enum RequestOutcome {
     Pass(Passed),
     /// A person must decide.
     Wait(HeldRequest),
-    /// It must go elsewhere.
-    Route(Box<Rerouted>),
-}
-
-/// A request that must go elsewhere, with the body that came.
-pub(crate) struct Rerouted {
-    pub(crate) route: Route,
-    pub(crate) came: Came,
+    /// It must go elsewhere, with the body that came.
+    Route(Route, Came),
 }
 
 /// What goes along with a body that leaves, or waits for that.

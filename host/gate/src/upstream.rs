@@ -16,7 +16,6 @@ use tokio::time::timeout;
 
 use self::connect::{Connector, Unreachable, chain, connector};
 use self::idle::WithoutSilence;
-use crate::apis::echo;
 use crate::config::GateLimits;
 use crate::outgoing::{Outgoing, OutgoingBody};
 use crate::reach::{Reach, ReachError};
@@ -29,28 +28,18 @@ use leafgate_http::{Code, Content, Refusal, content};
 pub(crate) enum SendError {
     #[error("the request cannot be addressed to the upstream")]
     Address,
-    #[error("{why}")]
-    Connect {
-        why: Unreachable,
-        #[source]
-        source: Error,
-    },
+    #[error("{0}")]
+    Connect(Unreachable, #[source] Error),
     #[error("it sent no answer within {} s (limit `answer-head`)", limit.as_secs_f64())]
     Silent { limit: Duration },
     #[error("it broke off before it answered")]
     Broken(#[source] Error),
 }
 
-/// The upstream, ready to be asked.
+/// A client of one endpoint, with its pool of connections.
 pub(crate) struct Upstream {
     /// Its URL, as people are shown it.
     name: String,
-    /// `None` for the built-in one.
-    http: Option<HttpUpstream>,
-}
-
-/// A client of one endpoint, with its pool of connections.
-struct HttpUpstream {
     base: BaseUrl,
     client: Client<Connector, Either<Full<Bytes>, Incoming>>,
     answer_head: Duration,
@@ -58,59 +47,40 @@ struct HttpUpstream {
 }
 
 impl Upstream {
+    /// Returns a client of a target; `None` for the built-in one, which needs none.
     pub(crate) fn new(
         target: &UpstreamTarget,
         reach: &Reach,
         limits: &GateLimits,
-    ) -> Result<Self, ReachError> {
-        let name = shown_url(&target.to_string());
-        let http = match target {
-            UpstreamTarget::Echo => None,
-            UpstreamTarget::Http(base) => Some(HttpUpstream::new(base.clone(), reach, limits)?),
-        };
-        Ok(Upstream { name, http })
-    }
-
-    /// Returns whether a body may be sent while it comes.
-    pub(crate) fn takes_streams(&self) -> bool {
-        self.http.is_some()
+    ) -> Result<Option<Self>, ReachError> {
+        let UpstreamTarget::Http(base) = target else { return Ok(None) };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            // An idle connection is a file as well; no more of them than clients could use.
+            .pool_max_idle_per_host(limits.connections)
+            .build(connector(base, reach, limits.connect)?);
+        let (name, base) = (shown_url(&target.to_string()), base.clone());
+        let (answer_head, answer_idle) = (limits.answer_head, limits.answer_idle);
+        Ok(Some(Upstream { name, base, client, answer_head, answer_idle }))
     }
 
     /// Sends a request and returns the answer as soon as its header is there.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, Refusal> {
-        match &self.http {
-            None => {
-                Ok(echo::answer(&outgoing.method, &outgoing.path, &outgoing.headers, outgoing.body.whole()))
-            }
-            Some(upstream) => upstream.send(outgoing).await.map_err(|error| self.unanswered(&error)),
-        }
+        self.answer(outgoing).await.map_err(|error| self.unanswered(&error))
     }
 
     /// What the client reads names the upstream and the cause; what the network said is for the operator.
     fn unanswered(&self, error: &SendError) -> Refusal {
         let (status, lacks) = match error {
-            SendError::Address | SendError::Connect { .. } => (StatusCode::BAD_GATEWAY, "cannot reach"),
+            SendError::Address | SendError::Connect(..) => (StatusCode::BAD_GATEWAY, "cannot reach"),
             SendError::Broken(_) => (StatusCode::BAD_GATEWAY, "got no answer from"),
             SendError::Silent { .. } => (StatusCode::GATEWAY_TIMEOUT, "got no answer from"),
         };
         let message = format!("this gate {lacks} its upstream {}: {error}", self.name);
         Refusal { operator_message: Some(chain(error)), ..Refusal::new(status, Code::Upstream, message) }
     }
-}
 
-impl HttpUpstream {
-    fn new(base: BaseUrl, reach: &Reach, limits: &GateLimits) -> Result<Self, ReachError> {
-        let connector = connector(&base, reach, limits.connect)?;
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            // An idle connection is a file as well; no more of them than clients could use.
-            .pool_max_idle_per_host(limits.connections)
-            .build(connector);
-        let (answer_head, answer_idle) = (limits.answer_head, limits.answer_idle);
-        Ok(HttpUpstream { base, client, answer_head, answer_idle })
-    }
-
-    async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
+    async fn answer(&self, outgoing: Outgoing) -> Result<Response<Content>, SendError> {
         let uri = self.base.join(&outgoing.path).map_err(|_| SendError::Address)?;
         // Kept until there is an answer: the body is in memory until then.
         let _reservation = outgoing.reservation;
@@ -125,7 +95,7 @@ impl HttpUpstream {
         let answer = timeout(self.answer_head, self.client.request(request)).await;
         let answer = answer.map_err(|_| SendError::Silent { limit: self.answer_head })?;
         let answer = answer.map_err(|error| match error.is_connect() {
-            true => SendError::Connect { why: Unreachable::of(&error), source: error },
+            true => SendError::Connect(Unreachable::of(&error), error),
             false => SendError::Broken(error),
         })?;
         Ok(answer.map(|body| content::stream(WithoutSilence::new(body, self.answer_idle))))

@@ -6,18 +6,20 @@
 
 use std::sync::Arc;
 
-use http::{StatusCode, request};
+use http::{Response, StatusCode, request};
 use leafgate_admin::UpstreamStatus;
 use leafgate_policy::Policy;
 use leafgate_record::{NAMED_UPSTREAMS, chosen_upstream};
 
+use crate::apis::echo;
 use crate::config::{FirstUpstream, GateLimits, NamedUpstream, UpstreamConfig};
+use crate::outgoing::Outgoing;
 use crate::path::with_path;
 use crate::reach::ReachError;
 use crate::serving::ServingPolicy;
 use crate::target::{UpstreamKind, UpstreamName};
 use crate::upstream::Upstream;
-use leafgate_http::{Code, Refusal};
+use leafgate_http::{Code, Content, Refusal};
 
 /// An upstream and how clients reach it.
 #[derive(derive_more::Deref)]
@@ -26,7 +28,8 @@ pub(crate) struct Lane {
     name: Option<UpstreamName>,
     /// Its URL, as digests and status name it.
     pub(crate) address: Arc<str>,
-    pub(crate) upstream: Upstream,
+    /// `None` for the built-in one.
+    pub(crate) upstream: Option<Upstream>,
     /// The policy that judges its requests, where it is not the gate's.
     pub(crate) own: Option<ServingPolicy>,
     /// What else is its own.
@@ -48,6 +51,16 @@ impl Lane {
             own: config.policy.take().map(|own| ServingPolicy::new(own.source, own.policy)),
             config,
         })
+    }
+
+    /// Sends a request and returns the answer as soon as its header is there.
+    pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Response<Content>, Refusal> {
+        match &self.upstream {
+            Some(upstream) => upstream.send(outgoing).await,
+            None => {
+                Ok(echo::answer(&outgoing.method, &outgoing.path, &outgoing.headers, outgoing.body.whole()))
+            }
+        }
     }
 
     pub(crate) fn name(&self) -> Option<&str> {

@@ -36,15 +36,12 @@ struct IdleConnections {
 
 /// The place of one connection; dropping it makes room for another.
 pub(crate) struct Slot {
-    activity: Activity,
+    pub(crate) connection: Arc<ConnectionState>,
     _permit: OwnedSemaphorePermit,
 }
 
 /// Whether a connection has a request in flight.
-#[derive(Clone)]
-pub(crate) struct Activity(Arc<ConnectionState>);
-
-struct ConnectionState {
+pub(crate) struct ConnectionState {
     shared: Arc<SharedConnections>,
     close: Arc<Notify>,
     /// Its number among the idle ones.
@@ -52,7 +49,7 @@ struct ConnectionState {
 }
 
 /// A request in flight; the connection is idle again when it is dropped.
-pub(crate) struct BusyConnection(Activity);
+pub(crate) struct BusyConnection(Arc<ConnectionState>);
 
 impl Connections {
     /// Makes room for at most `limit` connections, and for one at least.
@@ -110,56 +107,51 @@ impl Slot {
             close: Arc::default(),
             idle_since: Mutex::new(None),
         };
-        let activity = Activity(Arc::new(state));
-        activity.rest();
-        Slot { activity, _permit: permit }
-    }
-
-    pub(crate) fn activity(&self) -> Activity {
-        self.activity.clone()
+        state.rest();
+        Slot { connection: Arc::new(state), _permit: permit }
     }
 
     /// Returns when another connection needs the slot more. A request may have come meanwhile: see [`Slot::is_idle`].
     pub(crate) async fn asked_to_close(&self) {
-        self.activity.0.close.notified().await;
+        self.connection.close.notified().await;
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.activity.idle_since().is_some()
+        self.connection.idle_since().is_some()
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.activity.wake();
+        self.connection.wake();
     }
 }
 
-impl Activity {
+impl ConnectionState {
     /// A request has come.
-    pub(crate) fn begin(&self) -> BusyConnection {
+    pub(crate) fn begin(self: &Arc<Self>) -> BusyConnection {
         self.wake();
-        BusyConnection(self.clone())
+        BusyConnection(Arc::clone(self))
     }
 
     fn idle_since(&self) -> MutexGuard<'_, Option<u64>> {
-        self.0.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wake(&self) {
         if let Some(number) = self.idle_since().take() {
-            self.0.shared.lock().since.remove(&number);
+            self.shared.lock().since.remove(&number);
         }
     }
 
     fn rest(&self) {
-        let mut idle = self.0.shared.lock();
+        let mut idle = self.shared.lock();
         let number = idle.next;
         idle.next += 1;
-        idle.since.insert(number, Arc::clone(&self.0.close));
+        idle.since.insert(number, Arc::clone(&self.close));
         drop(idle);
         *self.idle_since() = Some(number);
-        self.0.shared.became_idle.notify_waiters();
+        self.shared.became_idle.notify_waiters();
     }
 }
 
@@ -185,7 +177,7 @@ mod tests {
         let slots = [connections.free().unwrap(), connections.free().unwrap(), connections.free().unwrap()];
         assert!(connections.free().is_none());
         // The first one had a request, so the second is idle for longer.
-        drop(slots[0].activity().begin());
+        drop(slots[0].connection.begin());
         let next = connections.next();
         tokio::pin!(next);
         assert!(timeout(Duration::from_millis(1), &mut next).await.is_err());
@@ -199,7 +191,7 @@ mod tests {
     async fn a_connection_with_a_request_is_not_closed_until_it_is_idle() {
         let connections = Connections::new(1);
         let slot = connections.free().unwrap();
-        let busy = slot.activity().begin();
+        let busy = slot.connection.begin();
         let next = connections.next();
         tokio::pin!(next);
         assert!(timeout(Duration::from_secs(60), &mut next).await.is_err());

@@ -1,9 +1,11 @@
 //! The body of whatever the gate answers: whole, streamed through, or restored on the way.
 
+use std::future::Future;
+
 use bytes::Bytes;
-use http_body::Body;
+use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, StreamBody};
 
 /// Why an answer ends before its end: the upstream broke off. hyper then breaks off too, so the client does not take a part for the whole.
 pub type ContentError = Box<dyn std::error::Error + Send + Sync>;
@@ -32,4 +34,13 @@ where
     B::Error: Into<ContentError>,
 {
     body.map_err(Into::into).boxed_unsync()
+}
+
+/// A body whose frames are made one by one, each from what the one before it left.
+pub fn unfold<S, F>(state: S, next: impl FnMut(S) -> F + Send + 'static) -> Content
+where
+    S: Send + 'static,
+    F: Future<Output = Option<(Result<Frame<Bytes>, ContentError>, S)>> + Send + 'static,
+{
+    stream(StreamBody::new(futures_util::stream::unfold(state, next)))
 }

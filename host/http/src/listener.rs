@@ -14,33 +14,22 @@ pub struct Listener {
     address: SocketAddr,
 }
 
-/// An address that cannot be listened on.
+/// An address that cannot be listened on, with what was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
     /// Other machines could reach it, and nothing would tell them apart from this machine's user.
     #[error(
-        "{address} can be reached from other machines, and this version has no client tokens to tell callers apart; \
+        "{0} can be reached from other machines, and this version has no client tokens to tell callers apart; \
          listen on 127.0.0.1 or [::1], and use an SSH tunnel for other machines"
     )]
-    NotLoopback {
-        /// What was asked for.
-        address: SocketAddr,
-    },
+    NotLoopback(SocketAddr),
     /// Another program listens there.
-    #[error("cannot listen on {address}: another program does; choose another port, or 0 for a free one")]
-    InUse {
-        /// What was asked for.
-        address: SocketAddr,
-    },
+    #[error("cannot listen on {0}: another program does; choose another port, or 0 for a free one")]
+    InUse(SocketAddr),
     /// The operating system refused.
-    #[error("cannot listen on {address}")]
-    Socket {
-        /// What was asked for.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error("cannot listen on {0}")]
+    Socket(SocketAddr, #[source] io::Error),
 }
 
 /// Reads an address to listen on: `127.0.0.1:4141`, `[::1]:4141` or `localhost:4141`. The name is not looked up: it always means
@@ -69,11 +58,11 @@ impl Listener {
     /// When the address is not loopback, or the operating system refuses it.
     pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         if !address.ip().is_loopback() {
-            return Err(BindError::NotLoopback { address });
+            return Err(BindError::NotLoopback(address));
         }
         let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::AddrInUse => BindError::InUse { address },
-            _ => BindError::Socket { address, source },
+            io::ErrorKind::AddrInUse => BindError::InUse(address),
+            _ => BindError::Socket(address, source),
         };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
@@ -100,12 +89,12 @@ mod tests {
     async fn only_loopback_is_listened_on() {
         for address in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0", "[2001:db8::1]:0"] {
             let error = Listener::bind(address.parse().unwrap()).await.unwrap_err();
-            assert!(matches!(error, BindError::NotLoopback { .. }), "{address}: {error}");
+            assert!(matches!(error, BindError::NotLoopback(_)), "{address}: {error}");
         }
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         assert_ne!(listener.address().port(), 0);
         let taken = Listener::bind(listener.address()).await.unwrap_err();
-        assert!(matches!(taken, BindError::InUse { .. }), "{taken}");
+        assert!(matches!(taken, BindError::InUse(_)), "{taken}");
     }
 
     #[test]

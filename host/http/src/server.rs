@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -113,9 +114,9 @@ async fn serve_connection<A, F>(
     F: Future<Output = Response<Content>> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
-    let activity = slot.activity();
+    let connection = Arc::clone(&slot.connection);
     let service = service_fn(move |request| {
-        let busy = activity.begin();
+        let busy = connection.begin();
         let answer = answer(request, local);
         async move { Ok::<_, std::convert::Infallible>(answer.await.map(|body| content::with(body, busy))) }
     });

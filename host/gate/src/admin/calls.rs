@@ -72,7 +72,7 @@ pub(super) async fn answer(gate: &Shared, parts: &request::Parts, body: &mut Inc
         Bytes::new()
     };
     let answered = carry_out(gate, call, id, parts.uri.query(), &command).await?;
-    gate.counters.metrics.called(call.name);
+    gate.counters.called(call.name);
     Ok(answered)
 }
 
@@ -178,7 +178,7 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
     let revised = gate.on_blocking_pool(move || revision.make(&command)).await??;
     gate.turns.accept(revised)?;
     let typed = gate.turns.draft(turn)?;
-    gate.counters.metrics.typed(typed.redactions().skip(before.redactions().count()));
+    gate.counters.typed(typed.redactions().skip(before.redactions().count()));
     show_counted(gate, turn, view::turn).await
 }
 

@@ -68,7 +68,7 @@ fn hindrance(status: &Status, stops: bool) -> Option<&'static str> {
 }
 
 fn page(gate: &Shared) -> String {
-    gate.counters.metrics.text(&Counted {
+    gate.counters.text(&Counted {
         status: &gate.status(),
         agents: &gate.turns.subagents(),
         tokens: gate.sessions.tokens(),

@@ -32,20 +32,18 @@ impl Shared {
             return Ok(answer);
         };
         let Some(came) = AnswerForm::of(answer.headers()) else { return Ok(answer) };
-        let wanted = if flow.streams { AnswerForm::Events } else { AnswerForm::Whole };
+        let wanted = flow.wanted();
         let replays =
             came == AnswerForm::Whole && wanted == AnswerForm::Events && flow.assembly.replay_stream;
-        let footnote = flow.footnote().filter(|_| came == wanted || replays);
-        if footnote.is_none() && !replays {
+        if !replays && (came != wanted || flow.footnote().is_none()) {
             return Ok(answer);
         }
-        let api = conversation.answers;
-        let most = self.limits.answer;
-        let made = async move { remade(answer, api, came, wanted, footnote, most).await };
+        let client = flow.subject.api;
+        let made = flow.remade(answer, conversation.answers, came, self.limits.answer);
         if wanted == AnswerForm::Whole || is_begun {
             return made.await;
         }
-        let mut begun = begun::begin(made, flow.subject.api, self.limits.keepalive);
+        let mut begun = begun::begin(made, client, self.limits.keepalive);
         if let Some((name, value)) = header {
             begun.headers_mut().insert(name, value);
         }
@@ -53,68 +51,64 @@ impl Shared {
     }
 }
 
-/// Reads an answer to its end and writes it anew. One that cannot be read as one of its API passes
-/// where that is possible: nothing was asked of it but a sentence more.
-async fn remade(
-    answer: Response<Content>,
-    api: AnswerApi,
-    came: AnswerForm,
-    wanted: AnswerForm,
-    footnote: Option<String>,
-    most: usize,
-) -> Result<Response<Content>, Refusal> {
-    let (mut parts, body) = answer.into_parts();
-    let bytes = gather_whole(body, most, 1, &mut Reservation::unbounded()).await?;
-    let made = written(&bytes, api, came, wanted, footnote.as_deref(), most);
-    let bytes = match made {
-        Some(made) => made,
-        None if came == wanted => bytes,
-        None => {
-            return Err(Refusal::upstream(
-                "the upstream answered without a stream, and with no answer of its API",
-            ));
-        }
-    };
-    parts.headers.remove(CONTENT_LENGTH);
-    if wanted == AnswerForm::Events {
-        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+impl DowngradeFlow {
+    /// The form that the client asked for.
+    fn wanted(&self) -> AnswerForm {
+        if self.streams { AnswerForm::Events } else { AnswerForm::Whole }
     }
-    Ok(Response::from_parts(parts, content::full(bytes)))
-}
 
-/// The answer in another form, or with a sentence more; `None` for what is no answer.
-fn written(
-    bytes: &[u8],
-    api: AnswerApi,
-    came: AnswerForm,
-    wanted: AnswerForm,
-    footnote: Option<&str>,
-    most: usize,
-) -> Option<Bytes> {
-    let limits = AnswerLimits { bytes: most, ..AnswerLimits::default() };
-    let mut reader = match came {
-        AnswerForm::Whole => Reader::whole(api, limits),
-        AnswerForm::Events => Reader::stream(api, limits),
-    };
-    reader.push(bytes).ok()?;
-    let answer = reader.finish().ok()?;
-    if answer.failure.is_some() {
-        return None;
-    }
-    let mut whole = answer.json();
-    let added = footnote.is_some_and(|footnote| append_text(api, &mut whole, footnote));
-    if came == wanted && !added {
-        return None;
-    }
-    match wanted {
-        // A list of answers stays one.
-        AnswerForm::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
-            Some(Value::from(vec![whole]).to_string().into())
+    /// Reads an answer to its end and writes it anew. One that cannot be read as one of its API passes
+    /// where that is possible: nothing was asked of it but a sentence more.
+    async fn remade(
+        self,
+        answer: Response<Content>,
+        api: AnswerApi,
+        came: AnswerForm,
+        most: usize,
+    ) -> Result<Response<Content>, Refusal> {
+        let (mut parts, body) = answer.into_parts();
+        let bytes = gather_whole(body, most, 1, &mut Reservation::unbounded()).await?;
+        let bytes = match self.written(&bytes, api, came, most) {
+            Some(made) => made,
+            None if came == self.wanted() => bytes,
+            None => {
+                return Err(Refusal::upstream(
+                    "the upstream answered without a stream, and with no answer of its API",
+                ));
+            }
+        };
+        parts.headers.remove(CONTENT_LENGTH);
+        if self.wanted() == AnswerForm::Events {
+            parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         }
-        AnswerForm::Whole => Some(whole.to_string().into()),
-        AnswerForm::Events => {
-            let events = answer_events(api, &whole, answer.reply.usage.is_some())?;
-            Some(events.iter().map(ToString::to_string).collect::<String>().into())
+        Ok(Response::from_parts(parts, content::full(bytes)))
+    }
+
+    /// The answer in the form that was asked for, and with a sentence more; `None` for what is no answer, and where nothing changes.
+    fn written(&self, bytes: &[u8], api: AnswerApi, came: AnswerForm, most: usize) -> Option<Bytes> {
+        let limits = AnswerLimits { bytes: most, ..AnswerLimits::default() };
+        let mut reader = match came {
+            AnswerForm::Whole => Reader::whole(api, limits),
+            AnswerForm::Events => Reader::stream(api, limits),
+        };
+        reader.push(bytes).ok()?;
+        let answer = reader.finish().ok()?;
+        if answer.failure.is_some() {
+            return None;
+        }
+        let mut whole = answer.json();
+        let added = self.footnote().is_some_and(|footnote| append_text(api, &mut whole, &footnote));
+        match self.wanted() {
+            wanted if came == wanted && !added => None,
+            // A list of answers stays one.
+            AnswerForm::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
+                Some(Value::from(vec![whole]).to_string().into())
+            }
+            AnswerForm::Whole => Some(whole.to_string().into()),
+            AnswerForm::Events => {
+                let events = answer_events(api, &whole, answer.reply.usage.is_some())?;
+                Some(events.iter().map(ToString::to_string).collect::<String>().into())
+            }
         }
     }
 }

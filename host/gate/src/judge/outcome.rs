@@ -19,7 +19,7 @@ use crate::subject::Subject;
 use leafgate_http::{Manner, Refusal};
 
 impl JudgeCase {
-    pub(super) fn pass(self, draft: &Draft, ruling: Option<Arc<Ruling>>) -> RequestOutcome {
+    pub(super) fn pass(mut self, draft: &Draft, ruling: Option<Arc<Ruling>>) -> RequestOutcome {
         let document = draft.document();
         let along = self.along(ruling, document);
         let parts = Arc::clone(&self.parts);
@@ -27,14 +27,9 @@ impl JudgeCase {
     }
 
     /// What goes along when it leaves.
-    fn along(&self, ruling: Option<Arc<Ruling>>, document: &Document) -> Along {
-        Along {
-            restoring: self.restoring(document),
-            flow: self.flow(document),
-            ruling,
-            other_model: self.other_model.clone(),
-            tags: self.tags.clone(),
-        }
+    fn along(&mut self, ruling: Option<Arc<Ruling>>, document: &Document) -> Along {
+        let (restoring, flow) = (self.restoring(document), self.flow(document));
+        Along { restoring, flow, ruling, ..std::mem::take(&mut self.along) }
     }
 
     /// How its answer is restored, where it is.

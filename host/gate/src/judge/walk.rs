@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use http::Method;
 use hyper::body::Incoming;
-use leafgate_policy::{Assembly, Context, On, Policy, Verdict};
+use leafgate_policy::{Context, On, Policy, Verdict};
 
 use super::{JudgeCase, JudgedCase};
 use crate::agent;
@@ -15,14 +15,13 @@ use crate::blocked::{NOT_ELSEWHERE, blocked, unshowable};
 use crate::exchange::Exchange;
 use crate::files::RequestFiles;
 use crate::log;
-use crate::multipart;
 use crate::outside;
 use crate::pending::{self, ClassHint};
 use crate::recording::Recording;
 use crate::ruled::refuse_unread;
 use crate::session::Hints;
 use crate::shared::Shared;
-use crate::stages::{Came, RequestOutcome};
+use crate::stages::{Along, Came, RequestOutcome};
 use crate::subject::Subject;
 use crate::tally::RuleTally;
 use leafgate_http::{Refusal, body, coding};
@@ -77,23 +76,8 @@ impl Exchange {
         let codings = coding::codings(&self.parts.headers)?;
         let mut reservation = self.bodies.reserve();
         let body = body::read_within(body, self.bounds(), &mut reservation).await?;
-        self.progress.received(body.len());
+        self.progress.goes(|marks| marks.received = body.len());
         Ok(Came::new(body, codings, reservation))
-    }
-
-    /// Has a body judged. `chosen` is the profile that its base URL chose, `sent_by` the rule that sent it here.
-    pub(crate) async fn judge_body(
-        &self,
-        chosen: Option<Arc<Assembly>>,
-        sent_by: Option<Arc<str>>,
-        came: Came,
-    ) -> Result<RequestOutcome, Refusal> {
-        let raw = self.lane.is_raw(self.parts.uri.path());
-        let boundary = match raw || self.api.format.is_some() {
-            true => None,
-            false => multipart::boundary(&self.parts.headers)?,
-        };
-        self.judge_told(JudgeCase { raw, boundary, routed: sent_by, chosen, ..self.case(came) }).await
     }
 
     /// Returns what a request is judged by as far as its head tells: a conversation of its own.
@@ -107,20 +91,17 @@ impl Exchange {
         }
     }
 
-    /// Returns a body that is to be judged once, and sent as JSON.
+    /// Returns a body that is to be judged.
     pub(crate) fn case(&self, came: Came) -> JudgeCase {
         let Exchange { lane, client, parts, api, .. } = self;
         let model = api.model(parts.uri.path()).map(Into::into);
         let hints = Hints::of(&client.headers);
         JudgeCase {
             came,
-            raw: false,
-            boundary: None,
             files: RequestFiles::new(&self.file_reader, lane.on_unread),
             intercepts: self.intercepts(parts.uri.path(), hints.location_at(*api)),
             subject: Arc::new(Subject { model, ..self.subject() }),
-            other_model: None,
-            tags: None,
+            along: Along::default(),
             hints,
             class: ClassHint::of(&client.headers),
             routed: None,
@@ -129,35 +110,30 @@ impl Exchange {
             assembled: None,
             of_team: None,
             asker: None,
-            recorded: None,
-            trial: None,
+            recorded: self.recorder.get().map(|_| SystemTime::now()),
+            trial: self.shared.policy.turn(&self.policy),
             exchange: self.clone(),
         }
     }
 
     /// Has a body judged, tells what the policy did, and keeps what a recorder will be told of it.
-    pub(crate) async fn judge_told(&self, mut case: JudgeCase) -> Result<RequestOutcome, Refusal> {
-        let recorder = self.recorder.get().cloned();
-        case.recorded = recorder.is_some().then(SystemTime::now);
-        case.trial = self.shared.policy.turn(&self.policy);
+    /// It is judged here where that is quick, and elsewhere where it would keep other requests waiting.
+    pub(crate) async fn judge_told(&self, case: JudgeCase) -> Result<RequestOutcome, Refusal> {
         let began = Instant::now();
-        let JudgedCase { outcome, tally, mut record } = self.judge(case).await?;
+        let (is_large, has_plugins) =
+            (case.came.is_large() || !self.policy.assemblies().is_empty(), self.policy.has_plugins());
+        let judged = self.work(is_large, has_plugins, move || case.judge()).await?;
+        let JudgedCase { outcome, tally, mut record } = judged;
         if let Some(record) = &mut record {
             (record.rules, record.held) = (tally.rules.clone(), tally.held.clone());
         }
-        let is_timed = !matches!(outcome, Ok(RequestOutcome::Route(_)));
+        let is_timed = !matches!(outcome, Ok(RequestOutcome::Route(..)));
         let judging = self.progress.judged(&self.policy, tally, began.elapsed(), is_timed);
-        if let (Some(recorder), Some(mut record)) = (recorder, record) {
+        if let (Some(recorder), Some(mut record)) = (self.recorder.get().cloned(), record) {
             record.judging = judging;
             let waits = matches!(outcome, Ok(RequestOutcome::Wait(_)));
             self.progress.records(Recording::new(recorder, record, waits));
         }
         outcome
-    }
-
-    /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
-    async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
-        let is_large = case.came.is_large() || !self.policy.assemblies().is_empty();
-        self.work(is_large, self.policy.has_plugins(), move || case.judge()).await
     }
 }

@@ -37,9 +37,9 @@ use tokio::time::{Instant, sleep_until};
 
 use self::modes::Keeper;
 use crate::events::Hub;
+use crate::metrics::Counters;
 use crate::off::Off;
 use crate::saved::Saved;
-use crate::status::Counters;
 use crate::subject::Subject;
 
 pub(crate) use class::ClassHint;
@@ -368,7 +368,7 @@ impl Turns {
         }
         if over {
             let ending = turn.ending.as_deref().unwrap_or_default();
-            self.counters.metrics.turn_over(ending, summary::location(&turn));
+            self.counters.turn_over(ending, summary::location(&turn));
         }
         if over || !was_told {
             summary::log(&turn);

@@ -45,7 +45,7 @@ impl Turns {
             desk.outlook()
         });
         let chosen = self.view(outlook);
-        self.counters.metrics.mode_chosen(mode);
+        self.counters.mode_chosen(mode);
         tracing::info!(target: "leafgate::mode", mode = chosen.mode.name(), "another mode is in force");
         let kept = self.keeper.keep.get().map_or(Ok(()), |keep| keep(chosen.lasting));
         let not_kept = kept.err().map(|error| error.to_string());

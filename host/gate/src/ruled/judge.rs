@@ -22,13 +22,7 @@ const PROFILE: &str = "(profile)";
 pub(super) struct JudgedAnswer {
     /// As response rules left it; `None` where they changed nothing.
     pub(super) changed: Option<Answer>,
-    pub(super) calls: CallsDecision,
-}
-
-/// What becomes of the calls of an answer.
-#[derive(Default)]
-pub(super) struct CallsDecision {
-    /// Why each of them does not pass, where it does not; empty where nobody decides about calls.
+    /// Why each of its calls does not pass, where it does not; empty where nobody decides about calls.
     pub(super) refused: Vec<Option<String>>,
     /// Through whom a person decides about the others; `None` where they pass.
     pub(super) waiter: Option<Waiter>,
@@ -46,11 +40,11 @@ impl RuledExchange {
         let responds = self.of.whole || self.of.look_behind.is_some();
         let changed = if responds { self.respond(answer, texts, told)? } else { None };
         let calls = changed.as_ref().unwrap_or(answer).calls();
-        let calls = match self.asks_about_calls() && !calls.is_empty() {
+        let (refused, waiter) = match self.asks_about_calls() && !calls.is_empty() {
             true => self.decide(calls, told)?,
-            false => CallsDecision::default(),
+            false => Default::default(),
         };
-        Ok(JudgedAnswer { changed, calls })
+        Ok(JudgedAnswer { changed, refused, waiter })
     }
 
     /// Has response rules change an answer; `None` where they change nothing.
@@ -92,15 +86,19 @@ impl RuledExchange {
         })
     }
 
-    /// Has rules and the profile decide about calls. What is refused is refused for its own reason, and the others are judged
-    /// without it: a call that does not pass takes no other one along.
-    fn decide(&self, calls: &[Call], told: &mut RuleTally) -> Result<CallsDecision, Refusal> {
+    /// Has rules and the profile decide about calls: why each is refused, and whom to ask about the others. What is refused is
+    /// refused for its own reason, and the others are judged without it: a call that does not pass takes no other one along.
+    fn decide(
+        &self,
+        calls: &[Call],
+        told: &mut RuleTally,
+    ) -> Result<(Vec<Option<String>>, Option<Waiter>), Refusal> {
         let mut refused = vec![None; calls.len()];
         loop {
             let left: Vec<(usize, &Call)> =
                 calls.iter().enumerate().filter(|(at, _)| refused[*at].is_none()).collect();
             if left.is_empty() {
-                return Ok(CallsDecision { refused, waiter: None });
+                return Ok((refused, None));
             }
             let evaluation = self.evaluate_calls(left.iter().map(|(_, call)| *call))?;
             // What matched matched when all of them were there.
@@ -112,8 +110,7 @@ impl RuledExchange {
                 None => self.unapproved(&left),
             };
             if gone.is_empty() {
-                let waiter = self.waiter(&left, evaluation);
-                return Ok(CallsDecision { refused, waiter });
+                return Ok((refused, self.waiter(&left, evaluation)));
             }
             gone.into_iter().for_each(|(at, why)| refused[at] = Some(why));
         }

@@ -21,34 +21,39 @@ const TRIES: usize = 4;
 
 /// A stretch of the text that was decided about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct TextSegment {
+struct TextSegment {
     /// Where it stood, in bytes of the text.
-    pub(super) range: Range<usize>,
+    range: Range<usize>,
     /// What stands there now; `None` where nothing was changed.
-    pub(super) now: Option<String>,
+    now: Option<String>,
 }
 
-/// A text that comes.
+/// A text that comes, and what was decided about it.
 pub(super) struct TextScan {
     look_behind: usize,
-    /// What is not decided.
-    open: String,
-    /// Where that begins.
-    start: usize,
+    /// What the model said.
+    said: String,
     /// Where the next look ends.
     head: usize,
     /// Where texts follow each other.
     borders: Vec<usize>,
+    /// One behind the other, from the beginning on.
+    segments: Vec<TextSegment>,
 }
 
 impl TextScan {
     pub(super) fn new(look_behind: usize) -> Self {
-        TextScan { look_behind, open: String::new(), start: 0, head: STRIDE, borders: Vec::new() }
+        TextScan { look_behind, said: String::new(), head: STRIDE, borders: Vec::new(), segments: Vec::new() }
     }
 
     /// Where the text has come to.
     pub(super) fn end(&self) -> usize {
-        self.start + self.open.len()
+        self.said.len()
+    }
+
+    /// How far it was decided about.
+    pub(super) fn decided(&self) -> usize {
+        self.segments.last().map_or(0, |segment| segment.range.end)
     }
 
     /// What comes next is another text.
@@ -56,53 +61,76 @@ impl TextScan {
         self.borders.push(self.end());
     }
 
-    /// Takes more of the text, and returns what is decided with it. `judge` gives texts that follow each other as rules
-    /// leave them.
+    /// Takes more of the text, and returns whether anything of what is decided with it was changed. `judge` gives texts that
+    /// follow each other as rules leave them.
     pub(super) fn push<E>(
         &mut self,
         more: &str,
         mut judge: impl FnMut(&[&str]) -> Result<String, E>,
-    ) -> Result<Vec<TextSegment>, E> {
-        self.open.push_str(more);
-        let mut decided = Vec::new();
+    ) -> Result<bool, E> {
+        self.said.push_str(more);
+        let mut changed = false;
         while self.head <= self.end() {
-            let head = self.open.floor_char_boundary(self.head - self.start);
+            let head = self.said.floor_char_boundary(self.head);
             self.head += STRIDE;
             if let Some((cut, now)) = self.cut(head, &mut judge)? {
-                decided.push(self.decide(cut, now));
+                changed |= self.decide(cut, now);
             }
         }
-        Ok(decided)
+        Ok(changed)
     }
 
-    /// Returns what is left when the text has ended.
+    /// Decides about what is left when the text has ended, and returns whether that was changed.
     pub(super) fn finish<E>(
         &mut self,
         mut judge: impl FnMut(&[&str]) -> Result<String, E>,
-    ) -> Result<Option<TextSegment>, E> {
-        if self.open.is_empty() {
-            return Ok(None);
+    ) -> Result<bool, E> {
+        let open = self.decided()..self.end();
+        if open.is_empty() {
+            return Ok(false);
         }
-        let now = judge(&self.texts(0..self.open.len()))?;
-        Ok(Some(self.decide(self.open.len(), now)))
+        let now = judge(&self.texts(&open))?;
+        Ok(self.decide(open.end, now))
     }
 
-    /// The texts that a stretch of what is open belongs to.
-    fn texts(&self, stretch: Range<usize>) -> Vec<&str> {
-        let within = |border: &usize| {
-            border.checked_sub(self.start).filter(|at| stretch.contains(at) && *at > stretch.start)
-        };
-        let borders = self.borders.iter().filter_map(within);
+    /// What a stretch that was decided about says now; `None` where that is what it said. What stands there now for a segment
+    /// stands where the segment begins.
+    pub(super) fn now(&self, range: &Range<usize>) -> Option<String> {
+        let first = self.segments.partition_point(|segment| segment.range.end <= range.start);
+        let within = self.segments[first..].iter().take_while(|segment| segment.range.start < range.end);
+        let (mut now, mut changed) = (String::new(), false);
+        for TextSegment { range: of, now: put } in within {
+            let said = of.start.max(range.start)..of.end.min(range.end);
+            match put {
+                None => now.push_str(&self.said[said]),
+                Some(put) if of.start >= range.start => now.push_str(put),
+                Some(_) => {}
+            }
+            changed |= put.is_some();
+        }
+        changed.then_some(now)
+    }
+
+    /// What all that was decided about says now.
+    pub(super) fn left(&self) -> String {
+        let all = 0..self.decided();
+        self.now(&all).unwrap_or_else(|| self.said[all].to_owned())
+    }
+
+    /// The texts that a stretch belongs to.
+    fn texts(&self, stretch: &Range<usize>) -> Vec<&str> {
+        let borders = self.borders.iter().copied().filter(|at| stretch.contains(at) && *at > stretch.start);
         let ends = borders.clone().chain([stretch.end]);
-        [stretch.start].into_iter().chain(borders).zip(ends).map(|(from, to)| &self.open[from..to]).collect()
+        [stretch.start].into_iter().chain(borders).zip(ends).map(|(from, to)| &self.said[from..to]).collect()
     }
 
-    fn decide(&mut self, cut: usize, now: String) -> TextSegment {
-        let rest = self.open.split_off(cut);
-        let was = std::mem::replace(&mut self.open, rest);
-        let range = self.start..self.start + cut;
-        self.start += cut;
-        TextSegment { range, now: (now != was).then_some(now) }
+    /// Keeps what a stretch from what was decided to `end` says now, and returns whether it was changed.
+    fn decide(&mut self, end: usize, now: String) -> bool {
+        let range = self.decided()..end;
+        let now = (now != self.said[range.clone()]).then_some(now);
+        let changed = now.is_some();
+        self.segments.push(TextSegment { range, now });
+        changed
     }
 
     /// The furthest cut in what has come up to `head`, and what stands before it.
@@ -111,28 +139,29 @@ impl TextScan {
         head: usize,
         judge: &mut impl FnMut(&[&str]) -> Result<String, E>,
     ) -> Result<Option<(usize, String)>, E> {
-        let seen = &self.open[..head];
-        let Some(latest) = head.checked_sub(self.look_behind) else {
+        let start = self.decided();
+        let Some(latest) = head.checked_sub(self.look_behind).filter(|&latest| latest >= start) else {
             return Ok(None);
         };
-        let latest = seen.floor_char_boundary(latest);
-        let is_blank =
-            |(at, character): (usize, char)| character.is_whitespace().then_some(at + character.len_utf8());
+        let latest = self.said.floor_char_boundary(latest);
+        let is_blank = |(at, character): (usize, char)| {
+            character.is_whitespace().then_some(start + at + character.len_utf8())
+        };
         let mut cuts: Vec<usize> =
-            seen[..latest].char_indices().rev().filter_map(is_blank).take(TRIES).collect();
-        let forced = cuts.is_empty() && latest > LONGEST;
+            self.said[start..latest].char_indices().rev().filter_map(is_blank).take(TRIES).collect();
+        let forced = cuts.is_empty() && latest - start > LONGEST;
         if forced {
             cuts.push(latest);
         }
         if cuts.is_empty() {
             return Ok(None);
         }
-        let together = judge(&self.texts(0..head))?;
-        if together == seen {
-            return Ok(Some((cuts[0], seen[..cuts[0]].to_owned())));
+        let together = judge(&self.texts(&(start..head)))?;
+        if together == self.said[start..head] {
+            return Ok(Some((cuts[0], self.said[start..cuts[0]].to_owned())));
         }
         for cut in cuts {
-            let (before, behind) = (judge(&self.texts(0..cut))?, judge(&self.texts(cut..head))?);
+            let (before, behind) = (judge(&self.texts(&(start..cut)))?, judge(&self.texts(&(cut..head)))?);
             if forced || together.strip_prefix(before.as_str()) == Some(behind.as_str()) {
                 return Ok(Some((cut, before)));
             }
@@ -158,18 +187,14 @@ mod tests {
 
     fn told(pieces: &[&str], look_behind: usize) -> (String, Vec<TextSegment>) {
         let judge = judge();
-        let text = pieces.concat();
         let mut scan = TextScan::new(look_behind);
-        let mut segments = Vec::new();
+        let mut changed = false;
         for piece in pieces {
-            segments.extend(scan.push(piece, &judge).unwrap());
+            changed |= scan.push(piece, &judge).unwrap();
         }
-        segments.extend(scan.finish(&judge).unwrap());
-        let said = segments.iter().map(|segment| match &segment.now {
-            Some(now) => now.as_str(),
-            None => &text[segment.range.clone()],
-        });
-        (said.collect(), segments)
+        changed |= scan.finish(&judge).unwrap();
+        assert_eq!(changed, scan.segments.iter().any(|segment| segment.now.is_some()));
+        (scan.left(), scan.segments)
     }
 
     fn cut<'t>(text: &'t str, cuts: &[usize]) -> Vec<&'t str> {
@@ -184,9 +209,8 @@ mod tests {
     fn text_leaves_while_it_comes() {
         let text = "some words and more ".repeat(40);
         let mut scan = TextScan::new(64);
-        let first = scan.push(&text, judge()).unwrap();
-        assert!(!first.is_empty() && first.iter().all(|segment| segment.now.is_none()));
-        assert!(text.len() - first.last().unwrap().range.end <= 64 + STRIDE + 8);
+        assert!(!scan.push(&text, judge()).unwrap());
+        assert!(text.len() - scan.decided() <= 64 + STRIDE + 8);
     }
 
     #[test]

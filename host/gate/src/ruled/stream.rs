@@ -6,17 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::stream;
 use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::BodyExt as _;
 use leafgate_answer::{
     Account, AnswerError, Gathered, Gathering, Heard, Hearing, Holding, Respelling, StreamStep,
 };
 use leafgate_record::AnswerOutcome;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::RuledExchange;
-use super::texts::{Ends, PassingTexts};
+use super::texts::PassingTexts;
 use super::whole::{COPIES, SoFar, too_large, unreadable};
 use crate::apis::dialect;
 use crate::arriving::Arriving;
@@ -41,9 +40,6 @@ struct Judging {
     recorder: Option<ToldRequest>,
     /// What reads the texts that pass, where rules do.
     texts: Option<PassingTexts>,
-    /// What it did, and the ends of what left, once no more texts pass.
-    told: Option<SoFar>,
-    ends: Ends,
     /// What waits.
     held: BytesMut,
     /// What all events so far take.
@@ -72,17 +68,13 @@ impl RuledExchange {
             gathering: Some(Gathering::new(self.ruling.answers, Some(holding))),
             recorder,
             texts: (holding == Holding::Unspoken).then(|| PassingTexts::new(self)),
-            told: None,
-            ends: Ends::default(),
             held: BytesMut::new(),
             came: 0,
             reservation: self.shared.answers.reserve(),
             deciding: None,
             over: false,
         };
-        content::stream(StreamBody::new(stream::unfold(judging, |mut judging| async {
-            judging.next().await.map(|frame| (frame, judging))
-        })))
+        content::unfold(judging, |mut judging| async { judging.next().await.map(|frame| (frame, judging)) })
     }
 }
 
@@ -95,11 +87,7 @@ impl Judging {
             }
             let every = self.exchange.shared.limits.keepalive;
             if let Some(deciding) = &mut self.deciding {
-                let decided = tokio::select! {
-                    biased;
-                    decided = deciding => decided,
-                    () = sleep(every) => return self.sign_of_life(),
-                };
+                let Ok(decided) = timeout(every, deciding).await else { return self.sign_of_life() };
                 self.over = true;
                 match decided {
                     Ok(rest) if rest.is_empty() => continue,
@@ -229,18 +217,15 @@ impl Judging {
     }
 
     fn finish_texts(&mut self, passed: &mut BytesMut) -> Result<(), Refusal> {
-        let Some(mut texts) = self.texts.take() else { return Ok(()) };
-        let finished = texts.finish();
-        self.ends = texts.ends();
-        self.told = Some(texts.so_far);
-        passed.extend_from_slice(&finished?);
+        if let Some(texts) = &mut self.texts {
+            passed.extend_from_slice(&texts.finish()?);
+        }
         Ok(())
     }
 
     /// Tells what became of an answer about whose calls nobody decided: at least this.
     fn tell(&mut self, least: AnswerOutcome) {
-        let texts = self.texts.take().map(|texts| texts.so_far);
-        let Some(SoFar { tally, changed }) = self.told.take().or(texts) else { return };
+        let Some(SoFar { tally, changed }) = self.texts.take().map(|texts| texts.so_far) else { return };
         self.exchange.progress.answer_judged(&self.exchange.policy, &tally);
         let outcome = if changed { AnswerOutcome::Changed } else { AnswerOutcome::Passed };
         self.exchange.answer_is(outcome.max(least), &tally);
@@ -278,8 +263,9 @@ impl Judging {
 
     fn decide(&mut self, held: Gathered) -> Deciding {
         let (exchange, as_it_came) = (Arc::clone(&self.exchange), self.held.split().freeze());
-        let (told, ends) = (self.told.take().unwrap_or_default(), std::mem::take(&mut self.ends));
-        let texts = held.texts(|kind| ends.get(&kind).cloned().unwrap_or_default());
+        let passed = self.texts.take();
+        let texts = held.texts(|kind| passed.as_ref().map(|texts| texts.end_of(kind)).unwrap_or_default());
+        let told = passed.map(|texts| texts.so_far).unwrap_or_default();
         Box::pin(async move {
             let Some(changed) = exchange.ruled(held.answer.clone(), texts, told).await? else {
                 return Ok(as_it_came);

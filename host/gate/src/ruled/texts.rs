@@ -13,7 +13,7 @@ use leafgate_answer::{Account, CallError, Heard, Position, RunKind, Said, TextPl
 use leafgate_tree::{Author, Document, Draft, NodeId};
 
 use super::RuledExchange;
-use super::scan::{TextScan, TextSegment};
+use super::scan::TextScan;
 use super::whole::SoFar;
 use leafgate_http::Refusal;
 
@@ -23,30 +23,16 @@ const MAX_TEXTS: usize = 512;
 /// Judges the texts of one stream.
 pub(super) struct PassingTexts {
     exchange: Arc<RuledExchange>,
-    runs: Vec<JoinedTexts>,
-    /// The runs that may go on: what is said, and what is thought.
-    open: BTreeMap<bool, usize>,
+    /// Texts that follow each other: what is said, and what is thought.
+    runs: Vec<(RunKind, TextScan)>,
+    /// Those that may go on.
+    open: BTreeMap<RunKind, usize>,
     /// Where each text stands.
     texts: BTreeMap<TextPlace, TextStretch>,
     line: VecDeque<WaitingEvent>,
     /// What rules did so far.
     pub(super) so_far: SoFar,
 }
-
-/// Texts that follow each other.
-struct JoinedTexts {
-    scan: TextScan,
-    /// Whether they are reasoning.
-    thinks: bool,
-    /// What the model said.
-    said: String,
-    /// Where it was changed, in order.
-    segments: Vec<TextSegment>,
-    decided: usize,
-}
-
-/// The end of what left of each kind, which texts of this kind go on from. What stands beside goes on from nothing.
-pub(super) type Ends = BTreeMap<RunKind, String>;
 
 /// A stretch of a run.
 #[derive(Clone)]
@@ -98,21 +84,16 @@ impl PassingTexts {
             sealed.extend(said.text().filter(|_| said.is_sealed()).map(|(_, leaf)| leaf));
             match said {
                 Said::Text { .. } if !said.is_judged() => {}
-                Said::Text { place, leaf, again: false, .. } => {
-                    let more = text(leaf).unwrap_or_default();
-                    says.extend(self.more(*place, &more)?.map(|stretch| (*leaf, stretch)));
+                Said::Text { place, leaf, again, .. } => {
+                    let said = text(leaf).unwrap_or_default();
+                    let stretch = match self.texts.get(place).filter(|_| *again) {
+                        Some(_) if said.is_empty() => None,
+                        Some(first) => Some(first.clone()),
+                        None => self.more(*place, &said)?,
+                    };
+                    says.extend(stretch.map(|stretch| (*leaf, stretch)));
                 }
-                Said::Text { place, leaf, .. } => {
-                    let again = text(leaf).unwrap_or_default();
-                    if !again.is_empty() && !self.texts.contains_key(place) {
-                        self.more(*place, &again)?;
-                    }
-                    says.extend(
-                        self.texts.get(place).filter(|_| !again.is_empty()).map(|text| (*leaf, text.clone())),
-                    );
-                }
-                Said::End(0, Position::LAST) => self.end(|_| true)?,
-                Said::EndAll => self.end(|_| true)?,
+                Said::End(0, Position::LAST) | Said::EndAll => self.end(|_| true)?,
                 // Calls are read when the stream has ended.
                 Said::Id(_) | Said::Item(..) | Said::Call(..) | Said::End(..) | Said::Items(_) => {}
             }
@@ -139,17 +120,13 @@ impl PassingTexts {
         Ok(changes)
     }
 
-    /// The ends of what was said and thought, as they left: what comes behind a call goes on with them for some clients.
-    pub(super) fn ends(&self) -> Ends {
+    /// The end of what was said or thought, as it left: what comes behind a call goes on with it for some clients. What stands
+    /// beside goes on from nothing.
+    pub(super) fn end_of(&self, kind: RunKind) -> String {
         let most = self.exchange.of.look_behind.unwrap_or_default();
-        let end = |thinks: bool| {
-            let run = self.runs.iter().rfind(|run| run.thinks == thinks);
-            let mut left = run.map(|run| run.now(&(0..run.said.len())).unwrap_or_else(|| run.said.clone()));
-            let from =
-                left.as_ref().map_or(0, |left| left.floor_char_boundary(left.len().saturating_sub(most)));
-            left.as_mut().map(|left| left.split_off(from)).unwrap_or_default()
-        };
-        Ends::from([(RunKind::Said, end(false)), (RunKind::Thought, end(true))])
+        let run = self.runs.iter().rfind(|(run, _)| *run == kind);
+        let mut left = run.map(|(_, scan)| scan.left()).unwrap_or_default();
+        left.split_off(left.floor_char_boundary(left.len().saturating_sub(most)))
     }
 
     /// Decides all that is left, and returns it.
@@ -168,18 +145,18 @@ impl PassingTexts {
             return Err(odd());
         }
         // Clients join what is said, whatever is thought between.
-        let thinks = place.text.is_reasoning();
-        if !thinks {
-            self.end(|thinks| thinks)?;
+        let kind = if place.text.is_reasoning() { RunKind::Thought } else { RunKind::Said };
+        if kind == RunKind::Said {
+            self.end(|kind| kind == RunKind::Thought)?;
         }
-        let run = *self.open.entry(thinks).or_insert_with(|| {
-            self.runs.push(JoinedTexts::new(self.exchange.of.look_behind.unwrap_or_default(), thinks));
+        let run = *self.open.entry(kind).or_insert_with(|| {
+            self.runs.push((kind, TextScan::new(self.exchange.of.look_behind.unwrap_or_default())));
             self.runs.len() - 1
         });
-        let spoken = &mut self.runs[run];
-        let start = spoken.scan.end();
+        let (_, scan) = &mut self.runs[run];
+        let start = scan.end();
         if start > 0 && !self.texts.contains_key(&place) {
-            spoken.scan.border();
+            scan.border();
         }
         let text = self.texts.entry(place).or_insert(TextStretch { run, range: start..start });
         // What comes behind another text does not go on with this one for every client.
@@ -187,11 +164,8 @@ impl PassingTexts {
             return Err(odd());
         }
         let (exchange, told) = (&self.exchange, &mut self.so_far.tally);
-        spoken.said.push_str(more);
-        for segment in spoken.scan.push(more, |texts| exchange.texts(texts, told))? {
-            self.so_far.changed |= spoken.decide(segment);
-        }
-        text.range.end = spoken.scan.end();
+        self.so_far.changed |= scan.push(more, |texts| exchange.texts(texts, told))?;
+        text.range.end = scan.end();
         let range = start..text.range.end;
         if self.texts.len() > MAX_TEXTS {
             return Err(odd());
@@ -199,14 +173,11 @@ impl PassingTexts {
         Ok(Some(TextStretch { run, range }))
     }
 
-    fn end(&mut self, ends: impl Fn(bool) -> bool) -> Result<(), Refusal> {
+    fn end(&mut self, ends: impl Fn(RunKind) -> bool) -> Result<(), Refusal> {
         let (exchange, told) = (&self.exchange, &mut self.so_far.tally);
-        let ended: Vec<bool> = self.open.keys().copied().filter(|&thinks| ends(thinks)).collect();
-        for run in ended.into_iter().filter_map(|thinks| self.open.remove(&thinks)) {
-            let spoken = &mut self.runs[run];
-            if let Some(segment) = spoken.scan.finish(|texts| exchange.texts(texts, told))? {
-                self.so_far.changed |= spoken.decide(segment);
-            }
+        let ended: Vec<RunKind> = self.open.keys().copied().filter(|&kind| ends(kind)).collect();
+        for run in ended.into_iter().filter_map(|kind| self.open.remove(&kind)) {
+            self.so_far.changed |= self.runs[run].1.finish(|texts| exchange.texts(texts, told))?;
         }
         Ok(())
     }
@@ -216,7 +187,7 @@ impl PassingTexts {
         let mut left = BytesMut::new();
         while let Some(first) = self.line.front() {
             let is_decided =
-                |(_, said): &(NodeId, TextStretch)| said.range.end <= self.runs[said.run].decided;
+                |(_, said): &(NodeId, TextStretch)| said.range.end <= self.runs[said.run].1.decided();
             if !first.says.iter().all(is_decided) {
                 break;
             }
@@ -231,7 +202,7 @@ impl PassingTexts {
         let said = waiting
             .says
             .iter()
-            .filter_map(|(leaf, said)| Some((*leaf, self.runs[said.run].now(&said.range)?)));
+            .filter_map(|(leaf, said)| Some((*leaf, self.runs[said.run].1.now(&said.range)?)));
         let changes: BTreeMap<NodeId, String> = said.chain(waiting.beside).collect();
         if waiting.sealed.iter().any(|leaf| changes.contains_key(leaf)) {
             return Err(Refusal::upstream(CallError::Sealed.to_string()));
@@ -244,45 +215,6 @@ impl PassingTexts {
             draft.set(leaf, &text, &Author::Person).map_err(|_| odd())?;
         }
         Ok(with_data(&waiting.bytes, &draft.render()))
-    }
-}
-
-impl JoinedTexts {
-    fn new(look_behind: usize, thinks: bool) -> Self {
-        JoinedTexts {
-            scan: TextScan::new(look_behind),
-            thinks,
-            said: String::new(),
-            segments: Vec::new(),
-            decided: 0,
-        }
-    }
-
-    /// Keeps a segment, and returns whether it was changed.
-    fn decide(&mut self, segment: TextSegment) -> bool {
-        self.decided = segment.range.end;
-        let changed = segment.now.is_some();
-        if changed {
-            self.segments.push(segment);
-        }
-        changed
-    }
-
-    /// What a stretch says now; `None` where that is what it said.
-    fn now(&self, range: &Range<usize>) -> Option<String> {
-        let first = self.segments.partition_point(|it| it.range.end <= range.start);
-        let within = self.segments[first..].iter().take_while(|it| it.range.start < range.end);
-        let (mut now, mut at, mut changed) = (String::new(), range.start, false);
-        for segment in within {
-            changed = true;
-            now.push_str(&self.said[at..segment.range.start.max(at)]);
-            if segment.range.start >= range.start {
-                now.push_str(segment.now.as_deref().unwrap_or_default());
-            }
-            at = segment.range.end.min(range.end);
-        }
-        now.push_str(&self.said[at..range.end]);
-        changed.then_some(now)
     }
 }
 

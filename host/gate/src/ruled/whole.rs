@@ -9,7 +9,7 @@ use leafgate_record::AnswerOutcome;
 use scopeguard::ScopeGuard;
 
 use super::RuledExchange;
-use super::judge::{CallsDecision, JudgedAnswer};
+use super::judge::JudgedAnswer;
 use crate::answer::gather;
 use crate::arriving::Arriving;
 use crate::pending::{Decision, Waiter, check_release};
@@ -79,10 +79,10 @@ impl RuledExchange {
         let (judged, tally) = self.shared.work(is_large, self.policy.has_plugins(), judge).await?;
         self.progress.answer_judged(&self.policy, &tally);
         let told = |outcome| self.answer_is(outcome, &tally);
-        let JudgedAnswer { changed, calls } = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
+        let judged = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;
+        let JudgedAnswer { changed, refused, waiter } = judged;
         let was_changed = changed.is_some();
         let mut answer = changed.unwrap_or(answer);
-        let CallsDecision { refused, waiter } = calls;
         let gone = refused.iter().flatten().count();
         if gone > 0 {
             let left_out: Vec<bool> = refused.iter().map(Option::is_some).collect();

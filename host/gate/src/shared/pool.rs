@@ -2,7 +2,7 @@
 //! quick, and as much at a time as may be.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leafgate_contract::making_way;
@@ -16,20 +16,6 @@ use leafgate_http::Refusal;
 
 /// So long after work was slow, work goes to the blocking pool without being tried.
 const SLOW: Duration = Duration::from_secs(1);
-
-/// When work was last slow that a worker tried.
-#[derive(Debug, Default)]
-pub(super) struct LastSlow(Mutex<Option<Instant>>);
-
-impl LastSlow {
-    fn is_lately(&self, now: Instant) -> bool {
-        lock(&self.0).is_some_and(|last| now.saturating_duration_since(last) < SLOW)
-    }
-
-    fn is(&self, now: Instant) {
-        *lock(&self.0) = Some(now);
-    }
-}
 
 impl Shared {
     /// Does work where it keeps nobody waiting: here, on this worker where plugins have a part in it, or elsewhere where it is large.
@@ -55,7 +41,8 @@ impl Shared {
     ) -> Result<R, Refusal> {
         // Only there is another thread to take over.
         let has_others = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        let turn = match has_others && !self.slow.is_lately(Instant::now()) {
+        let was_slow = lock(&self.last_slow).is_some_and(|last| last.elapsed() < SLOW);
+        let turn = match has_others && !was_slow {
             true => Arc::clone(&self.judges).try_acquire_owned().ok(),
             false => None,
         };
@@ -64,7 +51,7 @@ impl Shared {
             catch_unwind(AssertUnwindSafe(|| making_way(|wait| tokio::task::block_in_place(wait), work)));
         let (result, made_way) = done.map_err(|_| failed())?;
         if made_way {
-            self.slow.is(Instant::now());
+            *lock(&self.last_slow) = Some(Instant::now());
         }
         Ok(result)
     }
@@ -146,7 +133,7 @@ mod tests {
         });
         let worker = other.await.unwrap();
         assert_eq!(slow.await.unwrap(), Some(()), "somebody released it");
-        assert!(gate.slow.is_lately(Instant::now()));
+        assert!(lock(&gate.last_slow).is_some_and(|last| last.elapsed() < SLOW));
         let shared = Arc::clone(&gate);
         let next = tokio::spawn(async move { shared.on_worker(is_needed).await.ok() }).await.unwrap();
         assert_eq!(next, Some(false), "the next work is done by {worker:?} no more, but on the pool");
@@ -163,7 +150,7 @@ mod tests {
                 shared.on_worker(move || is_needed() && std::thread::current().id() == worker).await.ok()
             });
             assert_eq!(task.await.unwrap(), Some(true));
-            gate.slow.is(before);
+            *lock(&gate.last_slow) = Some(before);
         }
     }
 

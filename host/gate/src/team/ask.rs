@@ -67,7 +67,7 @@ impl RunCase {
         // What frames hear stays as the model says it: values come back in what the client reads.
         let Passed { mut outgoing, along: Along { ruling, .. } } = passed;
         outgoing.ask_for_plain_answer();
-        self.progress.sent_for_frame(outgoing.body.whole().map_or(0, Bytes::len));
+        self.progress.goes(|marks| marks.sent += outgoing.body.whole().map_or(0, Bytes::len));
         let answer = exchange.send(outgoing).await;
         exchange.progress.recorded();
         match answer {
@@ -145,7 +145,7 @@ async fn let_through(
     drop(turn);
     match outcome? {
         RequestOutcome::Pass(passed) => Ok(passed),
-        RequestOutcome::Route(further) => Err(blocked(&further.route.refused(NOT_ELSEWHERE))),
+        RequestOutcome::Route(route, _) => Err(blocked(&route.refused(NOT_ELSEWHERE))),
         RequestOutcome::Wait(mut held) => {
             let decision = held.waiter.decision().await;
             exchange.release(held, decision).await

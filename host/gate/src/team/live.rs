@@ -10,15 +10,13 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use futures_util::stream;
 use http::Response;
 use http::header::HeaderValue;
 use http_body::Frame;
-use http_body_util::StreamBody;
 use leafgate_agents::Degraded;
 use leafgate_answer::{LiveAnswer, Reply, StreamEvent};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use super::give::{AGENTS, BETWEEN};
 use crate::answer;
@@ -26,7 +24,7 @@ use crate::apis::dialect;
 use crate::begun;
 use crate::exchange::Exchange;
 use crate::restore::Restoring;
-use leafgate_http::{Content, ContentError, Refusal, content};
+use leafgate_http::{Content, Refusal, content};
 
 /// How each line about the work of others begins. Clients that send reasoning again send it so, and
 /// by this it is known to be nobody's.
@@ -190,11 +188,10 @@ fn stream_of(
     run: Running,
 ) -> Response<Content> {
     let rest = Rest { client, pieces, run: Some(run) };
-    let events = stream::unfold(rest, |mut rest| async move {
+    let mut body = content::unfold(rest, |mut rest| async move {
         let events = rest.next().await?;
-        Some((Ok::<_, ContentError>(Frame::data(events)), rest))
+        Some((Ok(Frame::data(events)), rest))
     });
-    let mut body = content::stream(StreamBody::new(events));
     if let Some(restoring) = begin.restoring {
         body = answer::events(body, restoring);
     }
@@ -209,15 +206,12 @@ impl Rest {
     /// The next events, whole ones.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            tokio::select! {
-                biased;
-                piece = self.pieces.recv() => match piece {
-                    Some(ShownPiece::Events(events)) => return Some(events),
-                    Some(ShownPiece::Begin(_)) => {}
-                    // Nothing more is shown: the run is over, or breaks off.
-                    None => break,
-                },
-                () = sleep(self.client.limits.keepalive) => return Some(dialect::keepalive(self.client.api)),
+            match timeout(self.client.limits.keepalive, self.pieces.recv()).await {
+                Ok(Some(ShownPiece::Events(events))) => return Some(events),
+                Ok(Some(ShownPiece::Begin(_))) => {}
+                // Nothing more is shown: the run is over, or breaks off.
+                Ok(None) => break,
+                Err(_) => return Some(dialect::keepalive(self.client.api)),
             }
         }
         let api = self.client.api;

@@ -48,14 +48,8 @@ impl Unreachable {
     /// Tells from the chain of causes.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let found = causes(error).find_map(|cause| {
-            if let Some(TimedOut(limit)) = cause.downcast_ref() {
-                return Some(Unreachable::TimedOut(*limit));
-            }
-            if cause.is::<ProxyFailed>() {
-                return Some(Unreachable::Proxy);
-            }
-            if cause.is::<UnknownHost>() {
-                return Some(Unreachable::UnknownHost);
+            if let Some(KnownCause(why, _)) = cause.downcast_ref() {
+                return Some(*why);
             }
             if cause.is::<rustls::Error>() {
                 return Some(Unreachable::Tls);
@@ -83,8 +77,8 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut words = String::new();
     for cause in causes(error) {
         let cause = cause.to_string();
-        // Some errors quote their cause.
-        if !words.ends_with(&cause) {
+        // Some errors quote a cause.
+        if !words.contains(&cause) {
             let _ = write!(words, "{}{cause}", if words.is_empty() { "" } else { ": " });
         }
     }
@@ -135,7 +129,8 @@ pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Resul
     let tls = reach.tls(base.is_https())?;
     // The system's resolver, with an error of its own type, so that nobody must tell by words.
     let resolver = Way::new(|name: Name| async {
-        let addresses = GaiResolver::new().call(name).await.map_err(UnknownHost)?;
+        let addresses =
+            GaiResolver::new().call(name).await.map_err(|error| known(Unreachable::UnknownHost, error))?;
         Ok(addresses.collect::<Vec<_>>().into_iter())
     });
     let mut tcp = HttpConnector::new_with_resolver(resolver);
@@ -151,13 +146,13 @@ pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Resul
             async move { connecting.await.map_err(Into::into) }
         }),
         Some(proxy) => {
-            let mut tunnel = Tunnel::new(proxy.address, tcp);
-            if let Some(authorization) = proxy.authorization {
-                tunnel = tunnel.with_auth(authorization);
+            let mut tunnel = Tunnel::new(proxy.uri().clone(), tcp);
+            if let Some(authorization) = proxy.basic_auth() {
+                tunnel = tunnel.with_auth(authorization.clone());
             }
             Way::new(move |to| {
                 let connecting = tunnel.clone().call(to);
-                async move { connecting.await.map_err(|error| ProxyFailed(error.into()).into()) }
+                async move { connecting.await.map_err(|error| known(Unreachable::Proxy, error)) }
             })
         }
     };
@@ -165,21 +160,20 @@ pub(super) fn connector(base: &BaseUrl, reach: &Reach, limit: Duration) -> Resul
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(way);
     Ok(Way::new(move |to| {
         let connecting = https.clone().call(to);
-        async move { timeout(limit, connecting).await.map_err(|_| TimedOut(limit))? }
+        async move {
+            timeout(limit, connecting).await.map_err(|_| KnownCause(Unreachable::TimedOut(limit), None))?
+        }
     }))
 }
 
+/// An error that says by itself why the upstream cannot be reached.
 #[derive(Debug, thiserror::Error)]
-#[error("the proxy gave no tunnel")]
-struct ProxyFailed(#[source] BoxError);
+#[error("{0}")]
+struct KnownCause(Unreachable, #[source] Option<BoxError>);
 
-#[derive(Debug, thiserror::Error)]
-#[error("no connection within {} s", .0.as_secs_f64())]
-struct TimedOut(Duration);
-
-#[derive(Debug, thiserror::Error)]
-#[error("the name cannot be resolved")]
-struct UnknownHost(#[source] io::Error);
+fn known(why: Unreachable, source: impl Into<BoxError>) -> BoxError {
+    KnownCause(why, Some(source.into())).into()
+}
 
 #[cfg(test)]
 mod tests {
@@ -192,16 +186,14 @@ mod tests {
     #[test]
     fn a_cause_is_found_wherever_it_stands_in_the_chain() {
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+        let timed_out = Unreachable::TimedOut(Duration::from_secs(3));
         for (error, kind) in [
             (BoxError::from(refused()), Unreachable::Refused),
             (Box::new(Outer(refused().into())), Unreachable::Refused),
             (Box::new(Outer(io::Error::other(rustls::Error::DecryptError).into())), Unreachable::Tls),
-            (Box::new(UnknownHost(io::Error::other("no"))), Unreachable::UnknownHost),
-            (Box::new(Outer(ProxyFailed(refused().into()).into())), Unreachable::Proxy),
-            (
-                Box::new(Outer(TimedOut(Duration::from_secs(3)).into())),
-                Unreachable::TimedOut(Duration::from_secs(3)),
-            ),
+            (known(Unreachable::UnknownHost, refused()), Unreachable::UnknownHost),
+            (Box::new(Outer(known(Unreachable::Proxy, refused()))), Unreachable::Proxy),
+            (Box::new(Outer(KnownCause(timed_out, None).into())), timed_out),
             ("else".into(), Unreachable::Other),
         ] {
             assert_eq!(Unreachable::of(&*error), kind, "{error:?}");
@@ -210,7 +202,8 @@ mod tests {
 
     #[test]
     fn a_chain_says_everything_once() {
-        let error = Outer(io::Error::other(UnknownHost(io::Error::other("try again"))).into());
-        assert_eq!(chain(&error), "outer: the name cannot be resolved: try again");
+        let again = known(Unreachable::UnknownHost, "try again");
+        let error = Outer(Outer(io::Error::other(again).into()).into());
+        assert_eq!(chain(&error), "outer: no address is known for its host name: try again");
     }
 }
