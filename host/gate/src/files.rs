@@ -40,14 +40,15 @@ fn size(read: &Extraction) -> usize {
 /// What reads files, and what it has read.
 pub(crate) struct FileReader {
     extract: Option<Arc<dyn Extract>>,
-    known: Mutex<LruCache<[u8; 32], Arc<Extraction>>>,
+    /// What was read, and the bytes that it takes.
+    known: Mutex<(LruCache<[u8; 32], Arc<Extraction>>, usize)>,
     /// How many more may be read now.
     turns: (Mutex<usize>, Condvar),
 }
 
 impl FileReader {
     pub(crate) fn new(extract: Option<Arc<dyn Extract>>) -> Self {
-        let known = Mutex::new(LruCache::unbounded());
+        let known = Mutex::new((LruCache::unbounded(), 0));
         FileReader { extract, known, turns: (Mutex::new(AT_A_TIME), Condvar::new()) }
     }
 
@@ -56,20 +57,22 @@ impl FileReader {
     fn read(&self, file: &[u8], until: Instant) -> Option<Arc<Extraction>> {
         let extract = self.extract.as_ref().filter(|_| is_readable(file))?;
         let digest: [u8; 32] = Sha256::digest(file).into();
-        if let Some(known) = lock(&self.known).get(&digest) {
+        if let Some(known) = lock(&self.known).0.get(&digest) {
             return Some(Arc::clone(known));
         }
         let read = Arc::new(making_way(|| self.in_turn(until, || extract.extract(file)))?.ok()?);
         if read.unread.is_some_and(|unread| unread.why == UnreadReason::Late) {
             return Some(read);
         }
-        let mut known = lock(&self.known);
-        known.put(digest, Arc::clone(&read));
-        let mut bytes: usize = known.iter().map(|(_, read)| size(read)).sum();
-        while bytes > REMEMBERED
+        let (known, bytes) = &mut *lock(&self.known);
+        *bytes += size(&read);
+        if let Some(same) = known.put(digest, Arc::clone(&read)) {
+            *bytes -= size(&same);
+        }
+        while *bytes > REMEMBERED
             && let Some((_, oldest)) = known.pop_lru()
         {
-            bytes -= size(&oldest);
+            *bytes -= size(&oldest);
         }
         Some(read)
     }

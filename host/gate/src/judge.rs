@@ -107,14 +107,14 @@ impl JudgeCase {
 
     /// Reads the body as a document.
     fn read(&mut self) -> Result<Arc<Document>, Refusal> {
-        let caps = self.caps();
-        let body = self.came.decoded(caps)?;
         // The bodies of a team are JSON, whatever may be sent to their path.
         let may_be_anything = self.of_team.is_none() && self.lane.is_raw(self.parts.uri.path());
         let boundary = match may_be_anything || self.subject.api.format.is_some() {
             true => None,
             false => multipart::boundary(&self.parts.headers)?,
         };
+        let caps = self.caps();
+        let body = self.came.decoded(caps)?;
         // An upload is no JSON, and not anything either.
         if let Some(boundary) = &boundary {
             let document = Document::raw(body);

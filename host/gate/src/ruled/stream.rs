@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Frame;
 use http_body_util::BodyExt as _;
 use leafgate_answer::{
-    Account, AnswerError, Gathered, Gathering, Heard, Hearing, Holding, Respelling, StreamStep,
+    Account, AnswerError, Gathered, Gathering, Heard, Hearing, Holding, Respelling, RunKind, StreamStep,
 };
 use leafgate_record::AnswerOutcome;
 use tokio::time::{sleep, timeout};
@@ -264,7 +264,14 @@ impl Judging {
     fn decide(&mut self, held: Gathered) -> Deciding {
         let (exchange, as_it_came) = (Arc::clone(&self.exchange), self.held.split().freeze());
         let passed = self.texts.take();
-        let texts = held.texts(|kind| passed.as_ref().map(|texts| texts.end_of(kind)).unwrap_or_default());
+        let end = |kind| passed.as_ref().map(|texts| texts.end_of(kind)).unwrap_or_default();
+        // Each once: a stream may have many runs of a kind.
+        let (said, thought) = (end(RunKind::Said), end(RunKind::Thought));
+        let texts = held.texts(|kind| match kind {
+            RunKind::Said => said.clone(),
+            RunKind::Thought => thought.clone(),
+            RunKind::Beside => String::new(),
+        });
         let told = passed.map(|texts| texts.so_far).unwrap_or_default();
         Box::pin(async move {
             let Some(changed) = exchange.ruled(held.answer.clone(), texts, told).await? else {
