@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_admin::{State, TurnClass, TurnMode};
+use leafgate_admin::{State, TurnClass};
 use leafgate_policy::Hold;
 use leafgate_tree::{Draft, Invalid, SectionId, Version};
 
-use crate::beside::{Addition, Repeats};
+use crate::beside::Repeats;
 use crate::digest::{Destination, Digest, Rendering};
 use crate::holds::{Expiry, TurnHold, TurnHolds};
 use crate::identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
@@ -29,30 +29,35 @@ pub struct Paused<G> {
     pub to: Destination,
     /// Its name in lists.
     pub title: Title,
-    /// The request as the policy left it.
-    pub draft: Draft,
-    /// The rules that ask for a person.
+    /// The request as the policy left it. Shared with readers and with those who change a copy, so that handing
+    /// it out copies nothing.
+    pub draft: Arc<Draft>,
+    /// The rules that ask for a person. A turn has them with their state.
     pub holds: Vec<Hold>,
     /// What kind of request it is.
     pub class: TurnClass,
-    /// What the mode said to it ([`crate::Desk::ask`]).
+    /// What the mode said to it ([`crate::Desk::ask`]), as long as it may.
     pub mode: Option<ModePause>,
     /// The policy generation that judged it and reviews its edits.
     pub reviewer: Arc<G>,
 }
 
 /// A paused request with the digests that the desk needs. It is made outside of any lock, because
-/// the time grows with the body.
+/// the time grows with the body. As a turn changes, these follow.
+#[derive(derive_more::Deref)]
 pub struct Arrival<G> {
+    #[deref]
     pub(crate) paused: Paused<G>,
     pub(crate) key: RequestKey,
     pub(crate) rendering: Rendering,
     pub(crate) question: Question,
     pub(crate) model: Option<ModelKey>,
     pub(crate) extract: TurnExtract,
+    /// Bytes of memory, estimated, without `said`.
     pub(crate) memory: usize,
-    /// What its user said last, where it is no side request.
+    /// What its user said last, as the policy left it, where it is no side request.
     pub(crate) said: Option<Arc<str>>,
+    /// What it repeats of another turn, and adds to that.
     pub(crate) repeats: Option<Repeats>,
 }
 
@@ -94,43 +99,24 @@ pub(crate) enum TurnClient {
     Lost { until: Tick },
 }
 
-/// A pending turn. Everything that can be read of it has passed redaction.
-#[derive(derive_more::Debug)]
-#[debug("Turn {{ id: {id}, state: {}, version: {version}, digest: {}, draft: {draft:?}, .. }}", self.state(), self.digest())]
+/// A pending turn: a request that came in, and what became of it since. Everything that can be read of it has
+/// passed redaction.
+#[derive(derive_more::Debug, derive_more::Deref)]
+#[debug("Turn {{ id: {id}, state: {}, version: {version}, digest: {}, draft: {:?}, .. }}", self.state(), self.digest(), self.draft)]
 pub struct Turn<G> {
     /// Its number.
     pub id: TurnId,
-    pub(crate) key: RequestKey,
-    pub(crate) question: Question,
-    /// The model that it was sent to.
-    pub(crate) model: Option<ModelKey>,
-    /// What kind of request it is.
-    pub class: TurnClass,
-    /// The mode that asked for a person, as long as it may.
-    pub mode: Option<TurnMode>,
-    /// Where it goes, and how.
-    pub to: Destination,
-    /// Its name in lists.
-    pub title: Title,
-    /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
-    pub draft: Arc<Draft>,
-    /// What judges changes of it.
-    pub reviewer: Arc<G>,
+    #[deref]
+    pub(crate) arrival: Arrival<G>,
     pub(crate) holds: TurnHolds,
-    pub(crate) rendering: Rendering,
-    pub(crate) extract: TurnExtract,
-    pub(crate) memory: usize,
     /// The digest of what the policy left.
     pub(crate) first: Digest,
     /// How often its draft was changed.
     pub version: Version,
     pub(crate) client: TurnClient,
     pub(crate) queued: bool,
-    pub(crate) joined: u32,
-    /// What its user said last, as the policy left it.
-    pub(crate) said: Option<Arc<str>>,
-    /// What it adds to words of another turn, where it repeats some and is asked about by itself.
-    pub(crate) adds: Option<Addition>,
+    /// Whether its client sent the same request again.
+    pub(crate) is_joined: bool,
     /// The turn that it waits with, whose decision it shares.
     pub with: Option<TurnId>,
     /// The turns that wait with it.
@@ -141,41 +127,25 @@ pub struct Turn<G> {
     pub(crate) since: Tick,
     /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
-    /// What the desk has counted of it: its memory, and when it is to be woken.
-    pub(crate) counted: (usize, Option<Tick>),
 }
 
 impl<G> Turn<G> {
-    pub(crate) fn new(id: TurnId, arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
-        let Arrival { paused, key, rendering, question, model, extract, memory, said, repeats } = arrival;
+    pub(crate) fn new(id: TurnId, mut arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
+        let holds = std::mem::take(&mut arrival.paused.holds);
         Turn {
             id,
-            key,
-            question,
-            model,
-            class: paused.class,
-            mode: paused.mode.map(ModePause::mode),
-            to: paused.to,
-            title: paused.title,
-            version: paused.draft.edits().last().map_or(0, |edit| edit.version),
-            draft: Arc::new(paused.draft),
-            reviewer: paused.reviewer,
-            holds: TurnHolds::new(paused.holds, paused.mode.is_some(), limits.timeout, now),
-            first: rendering.digest,
-            rendering,
-            extract,
-            memory,
-            client: TurnClient::Connected(paused.connection),
+            version: arrival.draft.edits().last().map_or(0, |edit| edit.version),
+            holds: TurnHolds::new(holds, arrival.mode.is_some(), limits.timeout, now),
+            first: arrival.rendering.digest,
+            client: TurnClient::Connected(arrival.connection),
+            arrival,
             queued: false,
-            joined: 0,
-            said,
-            adds: repeats.map(|repeats| repeats.adds),
+            is_joined: false,
             with: None,
             beside: Vec::new(),
             pins: Vec::new(),
             since: now,
             behind: None,
-            counted: (0, None),
         }
     }
 
@@ -186,7 +156,7 @@ impl<G> Turn<G> {
 
     /// No mode asks for a person any more.
     pub(crate) fn leave_mode(&mut self) {
-        self.mode = None;
+        self.arrival.paused.mode = None;
         self.holds.leave_mode();
     }
 
@@ -268,6 +238,11 @@ impl<G> Turn<G> {
         lost.into_iter().chain(own).min()
     }
 
+    /// Whether its time is over, or that in which its client may come again.
+    pub(crate) fn is_due(&self, now: Tick) -> bool {
+        self.wake().is_some_and(|at| at <= now)
+    }
+
     /// Returns the connection that gets its answer. `None` while the client is gone.
     pub fn connection(&self) -> Option<ConnectionId> {
         match self.client {
@@ -279,8 +254,7 @@ impl<G> Turn<G> {
     /// Returns the bytes of memory that it takes, estimated. A client that sends the request again
     /// brings a copy of the body.
     pub fn memory(&self) -> usize {
-        let said = self.said.as_ref().map_or(0, |said| said.len());
-        self.memory + said + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
+        self.arrival.memory() + if self.is_joined { self.draft.document().source().len() } else { 0 }
     }
 }
 

@@ -55,12 +55,12 @@ impl<G: Reviewer> Desk<G> {
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> Admission {
         let arrival = arrival.into();
         self.run_clock(now);
-        if let Some(turn) = self.pending_as(&arrival.key, &arrival.paused.holds) {
-            self.attach(turn, arrival.paused.connection);
+        if let Some(turn) = self.pending_as(&arrival.key, &arrival.holds) {
+            self.attach(turn, arrival.connection);
             return Admission::Joined(turn);
         }
         if let Some(dismissal) = self.decided(&arrival, now) {
-            self.refuse(dismissal, arrival.paused.connection);
+            self.refuse(dismissal, arrival.connection);
             return Admission::Dismissed(dismissal);
         }
         match self.shares(&arrival) {
@@ -73,12 +73,10 @@ impl<G: Reviewer> Desk<G> {
     /// one.
     pub fn lose(&mut self, connection: ConnectionId, now: Tick) {
         self.run_clock(now);
-        let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
+        let lost = self.turns.values_mut().find(|turn| turn.connection() == Some(connection));
         if let Some(turn) = lost {
             turn.client = TurnClient::Lost { until: now.after(self.limits.linger) };
-            let turn = turn.id;
-            self.todo.push(Effect::Changed(turn));
-            self.account(turn);
+            self.todo.push(Effect::Changed(turn.id));
         }
     }
 
@@ -86,12 +84,11 @@ impl<G: Reviewer> Desk<G> {
     /// beside a turn several times at once, and each wants an answer: so a side request takes over
     /// only from a connection that is lost.
     fn pending_as(&self, key: &RequestKey, holds: &[Hold]) -> Option<TurnId> {
-        let is_same = |turn: &Turn<G>| {
+        let is_same = |turn: &&Turn<G>| {
             let takes_over = turn.class != TurnClass::Side || turn.connection().is_none();
             turn.key == *key && takes_over && turn.holds.show(holds)
         };
-        let line = self.lines.get(&key.session)?;
-        line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(is_same))
+        self.line(&key.session).find(is_same).map(|turn| turn.id)
     }
 
     /// Gives a turn's answer to another connection. The former one is answered at once, because it
@@ -101,14 +98,11 @@ impl<G: Reviewer> Desk<G> {
         if found.connection() == Some(connection) {
             return;
         }
-        if let Some(old) = found.connection() {
-            self.connections.remove(&old);
-            self.todo.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
+        if let Some(to) = found.connection() {
+            self.todo.push(Effect::Answer { turn: Some(turn), to, dismissal: Dismissal::Replaced });
         }
         found.client = TurnClient::Connected(connection);
-        found.joined = found.joined.saturating_add(1);
-        self.connections.insert(connection, turn);
-        self.account(turn);
+        found.is_joined = true;
         self.todo.push(Effect::Changed(turn));
     }
 
@@ -119,18 +113,17 @@ impl<G: Reviewer> Desk<G> {
             return Some(Dismissal::CancelledBefore { reason, limit });
         }
         // A title for a question that nobody answers is of no use.
-        if arrival.paused.class == TurnClass::Side && self.cancels.by_user(session, now) {
+        if arrival.class == TurnClass::Side && self.cancels.by_user(session, now) {
             return Some(Dismissal::CancelledBefore { reason: CancelReason::User, limit });
         }
-        let fallen = arrival.paused.mode.is_some_and(|pause| !self.modes.stands(pause));
-        (fallen && arrival.paused.holds.is_empty())
-            .then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
+        let fallen = arrival.mode.is_some_and(|pause| !self.modes.stands(pause));
+        (fallen && arrival.holds.is_empty()).then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
     }
 
     /// Has a side request share the decision of a turn, where there is room for it.
     fn take_beside(&mut self, arrival: Arrival<G>, shared: SharedDecision, now: Tick) -> Admission {
         if let Some(room) = self.full(&arrival) {
-            self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
+            self.refuse(Dismissal::NoRoom(room), arrival.connection);
             return Admission::Refused(room);
         }
         let side = self.insert(arrival, now);
@@ -150,14 +143,14 @@ impl<G: Reviewer> Desk<G> {
 
     /// Makes a turn of a request, where there is room.
     fn take_in(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
-        if arrival.paused.class == TurnClass::Main {
+        if arrival.class == TurnClass::Main {
             self.supersede(&arrival.key.session, now);
         }
         // What was superseded by the same question in another manner is not asked again: it waits.
         self.cancels.forget(&arrival.key.session, &arrival.question);
         match self.full(&arrival) {
             Some(room) => {
-                self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
+                self.refuse(Dismissal::NoRoom(room), arrival.connection);
                 Admission::Refused(room)
             }
             None => self.admit(arrival, now),
@@ -175,7 +168,7 @@ impl<G: Reviewer> Desk<G> {
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
         let line = self.main_line(&arrival.key.session).count();
-        let queues = arrival.paused.class == TurnClass::Main && line > 0;
+        let queues = arrival.class == TurnClass::Main && line > 0;
         if self.turns.len() >= limits.turns {
             Some(Room::Turns { limit: limits.turns })
         } else if queues && line > limits.queued {
@@ -200,14 +193,12 @@ impl<G: Reviewer> Desk<G> {
         self.last = TurnId(self.last.0 + 1);
         let id = self.last;
         let session = Arc::clone(&arrival.key.session);
-        let connection = arrival.paused.connection;
-        debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
+        let connection = arrival.connection;
+        let waits_already = |turn: &Turn<G>| turn.connection() == Some(connection);
+        debug_assert!(!self.turns.values().any(waits_already), "a connection waits for one answer");
         let mut turn = Turn::new(id, arrival, &self.limits, now);
         turn.queued = turn.class == TurnClass::Main && self.front(&session).is_some();
-        self.lines.entry(Arc::clone(&session)).or_default().push_back(id);
         self.turns.insert(id, turn);
-        self.connections.insert(connection, id);
-        self.account(id);
         self.space_out(&session);
         id
     }

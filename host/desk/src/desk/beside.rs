@@ -89,7 +89,7 @@ impl<G: Reviewer> Desk<G> {
             // Somebody may look at it by now.
             Some(SharedDecision::Decided(..)) | None => {
                 if let Some(found) = self.turns.get_mut(&side) {
-                    found.adds = Some(repeats.adds);
+                    found.arrival.repeats = Some(repeats);
                 }
             }
         }
@@ -97,22 +97,21 @@ impl<G: Reviewer> Desk<G> {
 
     /// What a side request that arrives shares, where it may.
     pub(super) fn shares(&self, arrival: &Arrival<G>) -> Option<SharedDecision> {
-        if arrival.paused.class != TurnClass::Side {
+        if arrival.class != TurnClass::Side {
             return None;
         }
         let same = |turn: &&Turn<G>| turn.class == TurnClass::Side && turn.key == arrival.key;
-        let line = self.lines.get(&arrival.key.session).into_iter().flatten();
-        if let Some(first) = line.filter_map(|turn| self.turns.get(turn)).find(same)
-            && first.holds.show(&arrival.paused.holds)
+        if let Some(first) = self.line(&arrival.key.session).find(same)
+            && first.holds.show(&arrival.holds)
             && !first.is_edited()
         {
             return Some(SharedDecision::With(first.with.unwrap_or(first.id)));
         }
         let again = self.lately.decided.iter().rev().find(|lately| lately.key.as_ref() == Some(&arrival.key));
-        if let Some(again) = again.filter(|again| again.covers(&arrival.paused.holds)) {
+        if let Some(again) = again.filter(|again| again.covers(&arrival.holds)) {
             return Some(SharedDecision::Decided(again.turn, again.ending));
         }
-        self.shared(arrival.repeats.as_ref()?, &arrival.paused.to, &arrival.paused.holds)
+        self.shared(arrival.repeats.as_ref()?, &arrival.to, &arrival.holds)
     }
 
     fn shared(&self, repeats: &Repeats, to: &Destination, holds: &[Hold]) -> Option<SharedDecision> {
@@ -137,7 +136,6 @@ impl<G: Reviewer> Desk<G> {
         let Some(found) = self.turns.get_mut(&side) else { return };
         found.with = Some(lead);
         found.beside.clear();
-        self.account(side);
         if let Some(lead) = self.turns.get_mut(&lead) {
             lead.beside.push(side);
         }
@@ -175,7 +173,6 @@ impl<G: Reviewer> Desk<G> {
             } else {
                 Vec::new()
             };
-            self.account(side);
             self.todo.push(Effect::Changed(side));
         }
     }
@@ -189,8 +186,8 @@ impl<G: Reviewer> Desk<G> {
         if !by_person || turn.with.is_some() || turn.holds().is_empty() {
             return;
         }
-        if let (TurnEnding::Sent { .. }, Some(adds), false) = (ending, turn.adds, turn.is_edited()) {
-            self.lately.known.push(adds);
+        if let (TurnEnding::Sent { .. }, Some(repeats), false) = (ending, &turn.repeats, turn.is_edited()) {
+            self.lately.known.push(repeats.adds);
             let surplus = self.lately.known.len().saturating_sub(MOST_KEPT);
             self.lately.known.drain(..surplus);
         }

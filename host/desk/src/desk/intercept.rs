@@ -67,8 +67,10 @@ impl<G: Reviewer> Desk<G> {
     }
 
     fn pause_by_mode(&mut self, session: &str) -> Option<ModePause> {
-        if let Some(mode) =
-            self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| turn.mode)
+        if let Some(mode) = self
+            .main_line(session)
+            .filter(|turn| turn.waits_by_mode())
+            .find_map(|turn| turn.mode.map(ModePause::mode))
         {
             return Some(self.modes.pause_again(mode));
         }
@@ -112,15 +114,15 @@ impl<G: Reviewer> Desk<G> {
             turn.leave_mode();
             let session = Arc::clone(turn.session());
             self.todo.push(Effect::Changed(id));
-            self.account(id);
             self.space_out(&session);
         }
     }
 
     fn capture_what_waits(&mut self) {
-        let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|mode| mode != TurnMode::AutoOverride);
+        let other =
+            |turn: &&mut Turn<G>| turn.mode.is_some_and(|pause| pause.mode() != TurnMode::AutoOverride);
         for turn in self.turns.values_mut().filter(other) {
-            turn.mode = Some(TurnMode::AutoOverride);
+            turn.arrival.paused.mode = Some(self.modes.pause_again(TurnMode::AutoOverride));
             self.todo.push(Effect::Changed(turn.id));
         }
     }

@@ -12,7 +12,7 @@ mod conversation;
 mod decide;
 mod intercept;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 use crate::cancels::Cancels;
 use crate::effect::{Effect, Effects};
 use crate::error::{Decided, DeskError};
-use crate::identity::{ConnectionId, TurnId};
+use crate::identity::TurnId;
 use crate::limits::DeskLimits;
 use crate::mode::Modes;
 use crate::monitor::Monitor;
@@ -38,15 +38,10 @@ pub use intercept::{Asked, Outlook};
 /// The pending turns of one gate.
 pub struct Desk<G> {
     limits: DeskLimits,
+    /// In order of arrival. Of each session the first main one is at the front, the other main ones are
+    /// queued; those of other classes wait for nobody. There are seldom more than a few, and at most as
+    /// many as the limit says, so they are looked through.
     turns: BTreeMap<TurnId, Turn<G>>,
-    /// The turns of each session that has any, in order of arrival. The first main one is at the
-    /// front, the other main ones are queued. Those of other classes wait for nobody.
-    lines: HashMap<Arc<str>, VecDeque<TurnId>>,
-    /// When the clock next matters to each turn.
-    wakes: BTreeSet<(Tick, TurnId)>,
-    /// Bytes of memory of all turns.
-    memory: usize,
-    connections: HashMap<ConnectionId, TurnId>,
     /// The turns that ended last, oldest first.
     over: VecDeque<(TurnId, TurnSummary)>,
     modes: Modes,
@@ -67,10 +62,6 @@ impl<G: Reviewer> Desk<G> {
         Desk {
             limits,
             turns: BTreeMap::new(),
-            lines: HashMap::new(),
-            wakes: BTreeSet::new(),
-            memory: 0,
-            connections: HashMap::new(),
             over: VecDeque::new(),
             modes: Modes::new(mode),
             sessions: SessionTable::default(),
@@ -95,7 +86,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns whether a session has turns.
     pub fn has_pending(&self, session: &str) -> bool {
-        self.lines.contains_key(session)
+        self.line(session).next().is_some()
     }
 
     /// Returns the pending turns that came after one, in order of arrival. For lists that are made
@@ -126,7 +117,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns the bytes of memory that all pending turns take, estimated. Bounded by
     /// [`DeskLimits::memory`].
     pub fn memory(&self) -> usize {
-        self.memory
+        self.turns.values().map(Turn::memory).sum()
     }
 
     /// Returns the bounds.
@@ -136,7 +127,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns when [`Desk::elapse`] must next be called.
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.wakes.first().map(|(at, _)| *at)
+        self.turns.values().filter_map(Turn::wake).min()
     }
 
     fn remembered(&self, turn: TurnId) -> Option<&TurnSummary> {
@@ -156,7 +147,7 @@ impl<G: Reviewer> Desk<G> {
     /// [`Desk::elapse`] was not called yet.
     fn actionable(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.turn(turn)?;
-        if found.wake().is_some_and(|at| at <= now) {
+        if found.is_due(now) {
             return Err(DeskError::Expired { turn });
         }
         Ok(found)
@@ -178,10 +169,14 @@ impl<G: Reviewer> Desk<G> {
         self.turns.values().filter(|turn| turn.with.is_none())
     }
 
-    /// The main turns of a session, in order of arrival.
+    /// The turns of a session, in order of arrival.
+    fn line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
+        self.turns.values().filter(move |turn| **turn.session() == *session)
+    }
+
+    /// The main ones of them.
     fn main_line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
-        let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.class == TurnClass::Main)
+        self.line(session).filter(|turn| turn.class == TurnClass::Main)
     }
 
     /// The one of them that comes first.
@@ -189,31 +184,13 @@ impl<G: Reviewer> Desk<G> {
         self.main_line(session).next().map(|turn| turn.id)
     }
 
-    /// Counts anew what a turn takes and when it is to be woken. Must follow every change of one.
-    fn account(&mut self, turn: TurnId) {
-        let Some(found) = self.turns.get_mut(&turn) else { return };
-        let after = (found.memory(), found.wake());
-        let before = std::mem::replace(&mut found.counted, after);
-        self.discount(turn, before);
-        self.memory += after.0;
-        self.wakes.extend(after.1.map(|at| (at, turn)));
-    }
-
-    fn discount(&mut self, turn: TurnId, (memory, wake): (usize, Option<Tick>)) {
-        self.memory = self.memory.saturating_sub(memory);
-        if let Some(at) = wake {
-            self.wakes.remove(&(at, turn));
-        }
-    }
-
     /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
-        for turn in self.lines.get(session).into_iter().flatten() {
-            if let Some(turn) = self.turns.get_mut(turn).filter(|turn| turn.class == TurnClass::Main) {
-                turn.behind = before;
-                before = Some(turn.expiry().at);
-            }
+        let is_in_line = |turn: &&mut Turn<G>| turn.class == TurnClass::Main && **turn.session() == *session;
+        for turn in self.turns.values_mut().filter(is_in_line) {
+            turn.behind = before;
+            before = Some(turn.expiry().at);
         }
     }
 
