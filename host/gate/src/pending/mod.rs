@@ -27,8 +27,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
-    Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick, TurnId,
+    Admission, Arrival, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
+    ModePause, Paused, RequestKey, Reviewer as _, Tick, TurnId,
 };
 use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::{Document, Draft, SectionId};
@@ -181,7 +181,7 @@ impl Turns {
             connection,
             to: guard.to.clone(),
             title: guard.title.clone(),
-            draft,
+            draft: Arc::new(draft),
             holds,
             class: guard.class,
             mode,
@@ -197,37 +197,6 @@ impl Turns {
             self.bring_together(turn, &seen);
         }
         waiter
-    }
-
-    /// Hands a turn out to be changed.
-    pub(crate) fn revise(&self, turn: TurnId) -> Result<Revision<TurnGuard>, DeskError> {
-        let state = self.lock();
-        state.desk.revise(turn, self.now())
-    }
-
-    /// Puts a change in its place.
-    pub(crate) fn accept(&self, revised: Revised) -> Result<(), DeskError> {
-        self.event(|desk, now| desk.accept(revised, now))
-    }
-
-    /// Pins sections of a turn for people, in this order.
-    pub(crate) fn arrange(&self, turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError> {
-        self.event(|desk, _| desk.arrange(turn, sections))
-    }
-
-    /// Lets a turn go as a person saw it.
-    pub(crate) fn resume(&self, turn: TurnId, seen: &Digest) -> Result<TurnSummary, DeskError> {
-        self.event(|desk, now| desk.resume(turn, seen, now).and_then(|()| desk.summary(turn, now)))
-    }
-
-    /// Gives a turn up.
-    pub(crate) fn cancel(&self, turn: TurnId, reason: CancelReason) -> Result<TurnSummary, DeskError> {
-        self.event(|desk, now| desk.cancel(turn, reason, now).and_then(|()| desk.summary(turn, now)))
-    }
-
-    /// Gives all turns up, because the gate stops.
-    pub(crate) fn close(&self) {
-        self.event(|desk, now| desk.close(now));
     }
 
     /// A connection is gone, answered or not.
@@ -317,8 +286,9 @@ impl Turns {
         })
     }
 
-    /// Tells the desk of an event, and does all that comes of it before anything else happens there.
-    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> R) -> R {
+    /// Tells the desk of an event, and does all that comes of it before anything else happens there. Nothing else
+    /// is done meanwhile, so an event is a call of the desk and no work.
+    pub(crate) fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> R) -> R {
         let mut state = self.lock();
         let now = self.now();
         let result = event(&mut state.desk, now);
@@ -514,7 +484,7 @@ mod tests {
         let turns = turns();
         let mut waiter = pause(&turns, "a");
         assert!(timeout(Duration::from_secs(15), waiter.decision()).await.is_err());
-        turns.cancel(TurnId(1), CancelReason::User).unwrap();
+        turns.event(|desk, now| desk.cancel(TurnId(1), CancelReason::User, now)).unwrap();
         let decision = waiter.decision().await;
         assert!(matches!(
             decision,

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SubagentView, Subagents, TurnMode};
-use leafgate_desk::{Asked, Desk, DeskError, Outlook, Question, Request, TurnClass, first_words_of};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, Subagents, TurnMode};
+use leafgate_desk::{Asked, Desk, Outlook, Question, TurnClass, first_words_of};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
@@ -63,11 +63,6 @@ impl Turns {
         self.view(outlook)
     }
 
-    /// A request has come, and is not judged yet.
-    pub(crate) fn receive(&self, request: &Request) {
-        self.event(|desk, now| desk.receive(request, now));
-    }
-
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
     pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> Asked {
@@ -92,11 +87,6 @@ impl Turns {
         asked
     }
 
-    /// The policy has judged a request of an agent.
-    pub(crate) fn observe(&self, request: SubagentView) {
-        self.event(|desk, _| desk.observe(request));
-    }
-
     /// The latest requests of agents, newest first.
     pub(crate) fn subagents(&self) -> Subagents {
         self.lock().desk.subagents()
@@ -114,22 +104,6 @@ impl Turns {
     pub(crate) fn active(&self) -> (Option<ActiveSession>, bool) {
         let state = self.lock();
         (state.desk.active(), state.desk.follows())
-    }
-
-    /// Makes a conversation the active one.
-    pub(crate) fn select(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.event(|desk, _| desk.select(session)).map(|()| self.sessions())
-    }
-
-    /// Follows the newest conversation, or stays with the present one.
-    pub(crate) fn follow(&self, follow: bool) -> SessionList {
-        self.event(|desk, _| desk.follow(follow));
-        self.sessions()
-    }
-
-    /// Closes a conversation.
-    pub(crate) fn dispose(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.event(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
     }
 
     /// Has everything pass as it comes for a time, or the policy serve again.
