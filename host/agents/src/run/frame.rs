@@ -5,9 +5,9 @@ use std::sync::Arc;
 use leafgate_answer::{AnswerText, Call, Reply};
 use serde_json::Value;
 
+use crate::Tick;
 use crate::name::AgentName;
 use crate::prompt::DelegationTarget;
-use crate::tick::Tick;
 use crate::tools::ToolNames;
 
 /// What a delegated agent is told that answers without a call.

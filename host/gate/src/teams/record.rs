@@ -54,7 +54,7 @@ impl Teams {
         let serving = self.team()?;
         Some(TeamStatus {
             entry: serving.team.entry().map(|entry| entry.name.to_string()),
-            agents: serving.team.agents().len(),
+            agents: serving.team.agents.len(),
             warnings: serving.warnings.to_vec(),
         })
     }
@@ -65,7 +65,7 @@ impl Teams {
         let serving = self.team();
         let team = serving.as_ref().map(|serving| &serving.team);
         let entry = team.and_then(|team| team.entry()).map(|agent| agent.name.to_string());
-        let agents = team.map(|team| team.agents().iter().map(|agent| agent.name.to_string()).collect());
+        let agents = team.map(|team| team.agents.iter().map(|agent| agent.name.to_string()).collect());
         AgentsView {
             entry,
             agents: agents.unwrap_or_default(),
