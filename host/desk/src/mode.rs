@@ -19,16 +19,9 @@ use leafgate_admin::{AutoState, TurnMode};
 /// nobody has turned the modes off in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModePause {
-    mode: TurnMode,
+    /// The mode that asked.
+    pub mode: TurnMode,
     round: u64,
-}
-
-impl ModePause {
-    /// Returns the mode that asked.
-    #[must_use]
-    pub fn mode(self) -> TurnMode {
-        self.mode
-    }
 }
 
 /// The mode in force, and what it was before.

@@ -6,7 +6,6 @@ use leafgate_admin::{HoldPlace, HoldState, HoldView, OnTimeout, ShownText, State
 use leafgate_policy::Hold;
 use leafgate_tree::Draft;
 
-use crate::mode::ModePause;
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
 use crate::turn::Turn;
@@ -53,7 +52,7 @@ impl<G: Reviewer> Turn<G> {
             words: self.extract.words.clone(),
             format: self.draft.document().format().name().to_owned(),
             class: self.class,
-            mode: self.mode.map(ModePause::mode),
+            mode: self.mode.map(|pause| pause.mode),
             state,
             ending: None,
             holds: asked.chain(block).collect(),

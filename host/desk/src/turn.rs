@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use leafgate_admin::{State, TurnClass};
 use leafgate_policy::Hold;
-use leafgate_tree::{Draft, Invalid, SectionId, Version};
+use leafgate_tree::{Draft, SectionId, Version};
 
 use crate::beside::Repeats;
 use crate::digest::{Destination, Digest, Rendering};
@@ -207,14 +207,6 @@ impl<G> Turn<G> {
     /// Returns the rule that blocks the edited request, if one does.
     pub fn block(&self) -> Option<&Hold> {
         self.holds.block()
-    }
-
-    /// Checks whether the API would accept the request with its edits.
-    ///
-    /// # Errors
-    /// The API's rule, and where it would be broken.
-    pub fn validate(&self) -> Result<(), Invalid> {
-        self.draft.validate()
     }
 
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,

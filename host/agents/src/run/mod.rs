@@ -369,14 +369,14 @@ impl Run {
         } else {
             self.say(frame, Message::Nudge);
             self.frames[frame.at()].state = FrameState::Waiting;
-            self.frames[frame.at()].open = Some(OpenTurn::new());
+            self.frames[frame.at()].open = Some(OpenTurn::default());
         }
     }
 
     /// Begins what the calls of a reply ask for, in call order.
     fn carry_out(&mut self, frame: FrameId, reply: &Reply) {
         self.frames[frame.at()].state = FrameState::Waiting;
-        self.frames[frame.at()].open = Some(OpenTurn::new());
+        self.frames[frame.at()].open = Some(OpenTurn::default());
         for (at, call) in reply.calls.iter().enumerate() {
             let state = self.begin(frame, at, call);
             if let Some(open) = &mut self.frames[frame.at()].open {

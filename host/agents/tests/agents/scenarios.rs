@@ -230,7 +230,7 @@ fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_or
     stage.answer(1);
     stage.answer(0);
     assert_eq!(stage.given.len(), 2, "calls of all frames come in one answer");
-    stage.client(|call| format!("{} for {}", call.name.expose(), call.frame.number()));
+    stage.client(|call| format!("{} for {}", call.name.expose(), call.frame.0));
     assert_eq!(stage.asked.len(), 1);
     stage.answer(0);
     assert_eq!(stage.results(0), ["from the reviewer", "read_file for 0", "from the researcher"]);

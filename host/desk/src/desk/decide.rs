@@ -194,7 +194,7 @@ impl<G> Turn<G> {
         if let Some(hold) = self.block() {
             return Err(DeskError::Blocked(Box::new(hold.clone())));
         }
-        Ok(self.validate()?)
+        self.draft.validate().map_err(DeskError::Invalid)
     }
 
     /// Returns how its deadline ends it. Without a client nothing is sent: nobody would get the

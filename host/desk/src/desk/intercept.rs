@@ -67,10 +67,8 @@ impl<G: Reviewer> Desk<G> {
     }
 
     fn pause_by_mode(&mut self, session: &str) -> Option<ModePause> {
-        if let Some(mode) = self
-            .main_line(session)
-            .filter(|turn| turn.waits_by_mode())
-            .find_map(|turn| turn.mode.map(ModePause::mode))
+        if let Some(mode) =
+            self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| Some(turn.mode?.mode))
         {
             return Some(self.modes.pause_again(mode));
         }
@@ -119,8 +117,7 @@ impl<G: Reviewer> Desk<G> {
     }
 
     fn capture_what_waits(&mut self) {
-        let other =
-            |turn: &&mut Turn<G>| turn.mode.is_some_and(|pause| pause.mode() != TurnMode::AutoOverride);
+        let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|pause| pause.mode != TurnMode::AutoOverride);
         for turn in self.turns.values_mut().filter(other) {
             turn.arrival.paused.mode = Some(self.modes.pause_again(TurnMode::AutoOverride));
             self.todo.push(Effect::Changed(turn.id));

@@ -63,7 +63,7 @@ impl Bench {
 
     /// What the gate does once a turn has come: side requests that came before are looked at again.
     fn bring_together(&mut self, turn: TurnId) -> Effects {
-        let leads: Vec<_> = self.desk.leads().into_iter().filter(|lead| lead.turn() == turn).collect();
+        let leads: Vec<_> = self.desk.leads().into_iter().filter(|lead| lead.turn == turn).collect();
         let alone: Vec<_> = self
             .desk
             .alone()

@@ -30,8 +30,8 @@ impl Turns {
             let leads = state.desk.leads().into_iter();
             let is_side = found.class == TurnClass::Side;
             let wanted = |lead: &Lead| match is_side {
-                true => seen.iter().all(|seen| seen.turn() != lead.turn()),
-                false => lead.turn() == turn,
+                true => seen.iter().all(|seen| seen.turn != lead.turn),
+                false => lead.turn == turn,
             };
             let leads: Vec<_> = leads.filter(wanted).collect();
             if leads.is_empty() {

@@ -85,7 +85,7 @@ fn view(run: &Run, at: u64, state: RunState, result: Option<RawJson>) -> RunView
     let frames = run.frames().iter().map(|frame| FrameView {
         agent: frame.agent.to_string(),
         chain: frame.chain.iter().map(ToString::to_string).collect(),
-        parent: frame.parent().map(leafgate_agents::FrameId::number),
+        parent: frame.parent().map(|parent| parent.0),
         state: match frame.state {
             leafgate_agents::FrameState::Queued => FrameState::Queued,
             leafgate_agents::FrameState::Asking(_) => FrameState::Asking,
