@@ -34,7 +34,8 @@ pub struct Expiry {
 #[derive(Clone, Debug)]
 pub(crate) struct TurnHolds {
     pub(crate) list: Vec<TurnHold>,
-    block: Option<Hold>,
+    /// What prevents a resume.
+    pub(crate) block: Option<Hold>,
     /// For pauses whose rule names no time.
     timeout: Duration,
     /// When the time of the turn itself began. It counts if no rule asked.
@@ -75,11 +76,6 @@ impl TurnHolds {
     /// what some of them asked about.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (&str, Cause)> + Clone {
         self.list.iter().map(|held| (&*held.hold.rule, held.hold.cause))
-    }
-
-    /// Returns the block that prevents a resume.
-    pub(crate) fn block(&self) -> Option<&Hold> {
-        self.block.as_ref()
     }
 
     /// No mode asks any more.
@@ -251,9 +247,9 @@ mod tests {
         let a = hold("a", None, OnTimeout::Cancel);
         let mut holds = TurnHolds::new(vec![a.clone()], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
-        assert!(holds.block().is_some());
+        assert!(holds.block.is_some());
         assert_eq!(holds.list[0].state, HoldState::Open);
         holds.meet(Verdict::Pause(vec![a]), Tick::default());
-        assert!(holds.block().is_none());
+        assert!(holds.block.is_none());
     }
 }

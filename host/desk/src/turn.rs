@@ -206,7 +206,7 @@ impl<G> Turn<G> {
 
     /// Returns the rule that blocks the edited request, if one does.
     pub fn block(&self) -> Option<&Hold> {
-        self.holds.block()
+        self.holds.block.as_ref()
     }
 
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,

@@ -63,10 +63,8 @@ impl<G: Reviewer> Desk<G> {
             self.refuse(dismissal, arrival.connection);
             return Admission::Dismissed(dismissal);
         }
-        match self.shares(&arrival) {
-            Some(shared) => self.take_beside(arrival, shared, now),
-            None => self.take_in(arrival, now),
-        }
+        let shared = self.shares(&arrival);
+        self.take_in(arrival, shared, now)
     }
 
     /// Event: a connection is lost. Its turn waits a short time for the same request on another
@@ -120,48 +118,40 @@ impl<G: Reviewer> Desk<G> {
         (fallen && arrival.holds.is_empty()).then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
     }
 
-    /// Has a side request share the decision of a turn, where there is room for it.
-    fn take_beside(&mut self, arrival: Arrival<G>, shared: SharedDecision, now: Tick) -> Admission {
+    /// Makes a turn of a request, where there is room: one that is asked about, or that shares a decision.
+    fn take_in(&mut self, arrival: Arrival<G>, shared: Option<SharedDecision>, now: Tick) -> Admission {
+        if shared.is_none() {
+            if arrival.class == TurnClass::Main {
+                let by_mode = self.turns_of(&arrival.key.session, Turn::waits_by_mode);
+                self.discard(by_mode, CancelReason::Superseded, now);
+            }
+            // What was superseded by the same question in another manner is not asked again: it waits.
+            self.cancels.forget(&arrival.key.session, &arrival.question);
+        }
         if let Some(room) = self.full(&arrival) {
             self.refuse(Dismissal::NoRoom(room), arrival.connection);
             return Admission::Refused(room);
         }
-        let side = self.insert(arrival, now);
+        let id = self.insert(arrival, now);
         match shared {
-            SharedDecision::With(lead) => {
-                self.join_lead(side, lead);
+            None => {
+                self.todo.push(Effect::Changed(id));
+                match self.turns.get(&id).is_some_and(|turn| turn.queued) {
+                    true => Admission::Queued(id),
+                    false => Admission::Waiting(id),
+                }
+            }
+            Some(SharedDecision::With(lead)) => {
+                self.join_lead(id, lead);
                 self.todo.push(Effect::Changed(lead));
                 Admission::Beside(lead)
             }
-            SharedDecision::Decided(lead, ending) => {
-                self.join_lead(side, lead);
-                self.end(side, ending, now);
+            Some(SharedDecision::Decided(lead, ending)) => {
+                self.join_lead(id, lead);
+                self.end(id, ending, now);
                 Admission::Decided
             }
         }
-    }
-
-    /// Makes a turn of a request, where there is room.
-    fn take_in(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
-        if arrival.class == TurnClass::Main {
-            self.supersede(&arrival.key.session, now);
-        }
-        // What was superseded by the same question in another manner is not asked again: it waits.
-        self.cancels.forget(&arrival.key.session, &arrival.question);
-        match self.full(&arrival) {
-            Some(room) => {
-                self.refuse(Dismissal::NoRoom(room), arrival.connection);
-                Admission::Refused(room)
-            }
-            None => self.admit(arrival, now),
-        }
-    }
-
-    /// Gives up what waits in a session because of a mode.
-    fn supersede(&mut self, session: &str, now: Tick) {
-        let by_mode: Vec<_> =
-            self.main_line(session).filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
-        self.discard(by_mode, CancelReason::Superseded, now);
     }
 
     /// The bound that a request would exceed.
@@ -177,15 +167,6 @@ impl<G: Reviewer> Desk<G> {
             Some(Room::Memory { limit: limits.memory })
         } else {
             None
-        }
-    }
-
-    fn admit(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
-        let id = self.insert(arrival, now);
-        self.todo.push(Effect::Changed(id));
-        match self.turns.get(&id).is_some_and(|turn| turn.queued) {
-            true => Admission::Queued(id),
-            false => Admission::Waiting(id),
         }
     }
 

@@ -95,7 +95,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns the conversation that a person looks at.
     pub fn active(&self) -> Option<ActiveSession> {
-        let session = self.sessions.active()?;
+        let session = self.sessions.active.as_ref()?;
         Some(ActiveSession { label: self.sessions.label(session)?, id: session.to_string() })
     }
 

@@ -162,7 +162,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns the mode in force, and what it means for the next turns.
     pub fn outlook(&self) -> Outlook {
         let mode = self.modes.mode;
-        let active = self.sessions.active().map(AsRef::as_ref);
+        let active = self.sessions.active.as_deref();
         let (pauses, text) = self.what_will_pause();
         let idle = if mode == TurnMode::Off { OFF } else { WAITING };
         let view = ModeView {
@@ -175,7 +175,7 @@ impl<G: Reviewer> Desk<G> {
             idle: self.turns.is_empty().then(|| idle.to_owned()),
             ..ModeView::default()
         };
-        Outlook { view, active: self.sessions.active().cloned(), pauses }
+        Outlook { view, active: self.sessions.active.clone(), pauses }
     }
 
     /// Whether the mode pauses any turn, and which, in words. A conversation that was selected is the
