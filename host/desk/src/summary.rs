@@ -46,8 +46,8 @@ impl<G: Reviewer> Turn<G> {
         let block = self.block().map(|block| hold(block, true, HoldState::Open, &self.draft));
         TurnSummary {
             id: self.id.to_string(),
-            label: self.title.label(self.session()),
-            session: self.session().to_string(),
+            label: self.title.label(&self.session),
+            session: self.session.to_string(),
             model: self.extract.model.clone().unwrap_or_default(),
             words: self.extract.words.clone(),
             format: self.draft.document().format().name().to_owned(),

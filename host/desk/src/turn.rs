@@ -149,11 +149,6 @@ impl<G> Turn<G> {
         }
     }
 
-    /// Returns its session's key.
-    pub fn session(&self) -> &Arc<str> {
-        &self.key.session
-    }
-
     /// No mode asks for a person any more.
     pub(crate) fn leave_mode(&mut self) {
         self.arrival.paused.mode = None;

@@ -40,7 +40,7 @@ impl<G: Reviewer> Desk<G> {
         if found.version != revised.base {
             return Err(DeskError::Conflict { turn });
         }
-        let session = Arc::clone(found.session());
+        let session = Arc::clone(&found.session);
         let Some(outcome) = revised.outcome else { return Ok(()) };
         let (before, limit) = (found.memory, self.limits.memory);
         let total = self.memory().saturating_sub(before).saturating_add(outcome.memory);

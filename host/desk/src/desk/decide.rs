@@ -76,7 +76,7 @@ impl<G: Reviewer> Desk<G> {
     /// Where it is over already, or out of time.
     pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<(), DeskError> {
         let found = self.actionable(turn, now)?;
-        let (session, class) = (Arc::clone(found.session()), found.class);
+        let (session, class) = (Arc::clone(&found.session), found.class);
         self.forget_old(1);
         self.discard([turn], reason, now);
         if class == TurnClass::Main && reason == CancelReason::User {
@@ -144,12 +144,12 @@ impl<G: Reviewer> Desk<G> {
         if let Some(to) = turn.connection() {
             self.todo.push(turn.answer(ending, to));
         }
-        self.move_up(turn.session(), now);
+        self.move_up(&turn.session, now);
         self.end_beside(&turn, ending, now);
     }
 
     fn remember(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
-        let (session, question) = (turn.session(), turn.question);
+        let (session, question) = (&turn.session, turn.question);
         match ending {
             TurnEnding::Discarded(Dismissal::Cancelled(reason)) if reason.lasts() => {
                 let until = now.after(self.limits.cancel_holds);

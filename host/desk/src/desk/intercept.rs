@@ -110,7 +110,7 @@ impl<G: Reviewer> Desk<G> {
         for id in asked {
             let Some(turn) = self.turns.get_mut(&id) else { continue };
             turn.leave_mode();
-            let session = Arc::clone(turn.session());
+            let session = Arc::clone(&turn.session);
             self.todo.push(Effect::Changed(id));
             self.space_out(&session);
         }

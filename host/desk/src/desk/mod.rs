@@ -156,7 +156,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns such a turn at the front of its session.
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.leading(self.actionable(turn, now)?)?;
-        match self.front(found.session()) {
+        match self.front(&found.session) {
             Some(front) if found.class == TurnClass::Main && front != turn => {
                 Err(DeskError::Queued { turn, behind: front })
             }
@@ -171,7 +171,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// The turns of a session, in order of arrival.
     fn line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
-        self.turns.values().filter(move |turn| **turn.session() == *session)
+        self.turns.values().filter(move |turn| *turn.session == *session)
     }
 
     /// The main ones of them.
@@ -187,7 +187,7 @@ impl<G: Reviewer> Desk<G> {
     /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
-        let is_in_line = |turn: &&mut Turn<G>| turn.class == TurnClass::Main && **turn.session() == *session;
+        let is_in_line = |turn: &&mut Turn<G>| turn.class == TurnClass::Main && *turn.session == *session;
         for turn in self.turns.values_mut().filter(is_in_line) {
             turn.behind = before;
             before = Some(turn.expiry().at);

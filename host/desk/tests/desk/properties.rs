@@ -553,7 +553,7 @@ impl Harness {
                 prop_assert!(state != State::Queued || place > 0, "the front is queued");
                 prop_assert!(place == 0 || state != State::Waiting);
             }
-            let of = desk.pending().filter(|turn| &**turn.session() == *name);
+            let of = desk.pending().filter(|turn| *turn.session == **name);
             let by_mode = of.filter(|turn| turn.waits_by_mode()).count();
             prop_assert!(by_mode <= 1, "{} turns of one conversation wait by a mode", by_mode);
         }

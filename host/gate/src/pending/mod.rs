@@ -144,17 +144,16 @@ impl Turns {
         }
         let received = Digest::of(to, document.source());
         let key = RequestKey { session: session.into(), received };
-        let mut state = self.lock();
-        let now = self.now();
-        let (connection, decision) = state.connect();
-        let joined = state.desk.join(&key, connection, now);
-        let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(&turn.reviewer));
-        self.carry_out(&mut state, now);
-        if guard.is_none() {
-            state.waiting.remove(&connection);
-        }
-        drop(state);
-        guard.map(|guard| Waiter { turns: Arc::clone(self), connection, decision, to: to.clone(), guard })
+        let (connection, decision) = self.lock().connect();
+        let joined = self.event(|desk, now| {
+            let turn = desk.join(&key, connection, now)?;
+            desk.turn(turn).ok().map(|turn| Arc::clone(&turn.reviewer))
+        });
+        let Some(guard) = joined else {
+            self.lock().waiting.remove(&connection);
+            return None;
+        };
+        Some(Waiter { turns: Arc::clone(self), connection, decision, to: to.clone(), guard })
     }
 
     /// Returns true where turns of a session are pending.
@@ -299,7 +298,7 @@ impl Turns {
     fn carry_out(&self, state: &mut DeskState, now: Tick) {
         for effect in state.desk.effects() {
             match effect {
-                Effect::Forward { to, release, .. } => state.answer(to, Decision::Send(release)),
+                Effect::Forward { to, release, .. } => state.answer(to, Ok(release)),
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
                         // It was decided before it was a turn.
@@ -308,7 +307,7 @@ impl Turns {
                     let over = turn.and_then(|turn| state.desk.summary(turn, now).ok());
                     let holds = over.into_iter().flat_map(|over| over.holds);
                     let rules = holds.filter(|hold| !hold.blocks).map(|hold| hold.rule).collect();
-                    state.answer(to, Decision::Dismissed(Dismissed { dismissal, rules }));
+                    state.answer(to, Err(Dismissed { dismissal, rules }));
                 }
                 Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::ModeChanged => self.publish_mode(&state.desk),
@@ -381,7 +380,7 @@ impl DeskState {
 #[cfg(test)]
 mod tests {
     use leafgate_contract::NoPlugins;
-    use leafgate_desk::Dismissal;
+    use leafgate_desk::{CancelReason, Dismissal};
     use leafgate_policy::{Cause, Policy, PolicySource};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
@@ -443,10 +442,7 @@ mod tests {
     async fn times_out(waiter: &mut Waiter) -> Duration {
         let began = Instant::now();
         let decision = waiter.decision().await;
-        assert!(matches!(
-            decision,
-            Decision::Dismissed(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })
-        ));
+        assert!(matches!(decision, Err(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })));
         began.elapsed()
     }
 
@@ -488,7 +484,7 @@ mod tests {
         let decision = waiter.decision().await;
         assert!(matches!(
             decision,
-            Decision::Dismissed(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })
+            Err(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })
         ));
     }
 }

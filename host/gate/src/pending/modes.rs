@@ -68,10 +68,7 @@ impl Turns {
     pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> Asked {
         let (session, class) = (&*subject.session, subject.class);
         let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
-        let has_cancelled = {
-            let state = self.lock();
-            state.desk.has_cancelled(session, self.now())
-        };
+        let has_cancelled = self.event(|desk, now| desk.has_cancelled(session, now));
         // Takes as long as the body is large, so outside of the lock.
         let by_path = || subject.model_by_path(draft.document());
         let question = has_cancelled.then(|| Question::of(draft.document(), by_path().as_deref()));
