@@ -2,7 +2,7 @@
 //!
 //! A rule or a mode paused a request, and its client waits. The [`Desk`] keeps the request as a
 //! [`Turn`] and takes events, each with its time. What comes of them are [`Effect`]s: send a body, answer a
-//! connection, publish a change, call at a deadline. The gate carries them out.
+//! connection, publish a change. The gate carries them out, and calls at the next deadline.
 //!
 //! ```text
 //!                   ┌────────────── front of its session ──────────────┐

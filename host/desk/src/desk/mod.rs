@@ -19,7 +19,7 @@ use std::sync::Arc;
 use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 
 use crate::cancels::Cancels;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effects;
 use crate::error::{Decided, DeskError};
 use crate::identity::TurnId;
 use crate::limits::DeskLimits;
@@ -50,8 +50,6 @@ pub struct Desk<G> {
     cancels: Cancels,
     lately: Lately,
     last: TurnId,
-    /// The deadline that was last asked for.
-    announced: Option<Tick>,
     /// What events have the gate do, until it takes that.
     todo: Effects,
 }
@@ -69,7 +67,6 @@ impl<G: Reviewer> Desk<G> {
             cancels: Cancels::default(),
             lately: Lately::default(),
             last: TurnId(0),
-            announced: None,
             todo: Effects::new(),
         }
     }
@@ -125,7 +122,7 @@ impl<G: Reviewer> Desk<G> {
         &self.limits
     }
 
-    /// Returns when [`Desk::elapse`] must next be called.
+    /// Returns when [`Desk::elapse`] must next be called. A call that comes too early does no harm.
     pub fn next_deadline(&self) -> Option<Tick> {
         self.turns.values().filter_map(Turn::wake).min()
     }
@@ -194,14 +191,9 @@ impl<G: Reviewer> Desk<G> {
         }
     }
 
-    /// Takes what the gate must do, in order, with the next deadline if it has changed. Must follow every event.
+    /// Takes what the gate must do, in order. Must follow every event, and so must a look at [`Desk::next_deadline`].
     #[must_use = "the effects must be carried out"]
     pub fn effects(&mut self) -> Effects {
-        let next = self.next_deadline();
-        if next != self.announced {
-            self.announced = next;
-            self.todo.extend(next.map(Effect::NextDeadline));
-        }
         std::mem::take(&mut self.todo)
     }
 }

@@ -217,20 +217,11 @@ impl Turns {
                 }
             };
             tokio::select! {
-                () = ring => self.elapse(),
+                () = ring => self.event(|desk, now| desk.elapse(now)),
                 // Never an error: the sender is ours.
                 _ = alarm.changed() => {}
             }
         }
-    }
-
-    fn elapse(&self) {
-        let mut state = self.lock();
-        let now = self.now();
-        state.desk.elapse(now);
-        self.carry_out(&mut state, now);
-        // The desk names a deadline once; this one has passed, and what it named before it may stand unchanged.
-        self.alarm.send_replace(state.desk.next_deadline());
     }
 
     /// The turns in a line each, oldest first. Made in pieces, so that requests and decisions come
@@ -316,11 +307,10 @@ impl Turns {
                     self.publish_sessions(&state.desk);
                 }
                 Effect::Observed(request) => self.hub.publish(|| Event::Subagent { request: *request }),
-                Effect::NextDeadline(at) => {
-                    self.alarm.send_replace(Some(at));
-                }
             }
         }
+        let next = state.desk.next_deadline();
+        self.alarm.send_if_modified(|alarm| std::mem::replace(alarm, next) != next);
     }
 
     /// Counts, logs and publishes what became of a turn.
