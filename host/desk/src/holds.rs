@@ -32,10 +32,11 @@ pub struct Expiry {
 
 /// All pauses of a turn, and the block that its edits may have caused.
 #[derive(Clone, Debug)]
-pub(crate) struct TurnHolds {
-    pub(crate) list: Vec<TurnHold>,
-    /// What prevents a resume.
-    pub(crate) block: Option<Hold>,
+pub struct TurnHolds {
+    /// The pauses.
+    pub list: Vec<TurnHold>,
+    /// The block, which prevents a resume.
+    pub block: Option<Hold>,
     /// For pauses whose rule names no time.
     timeout: Duration,
     /// When the time of the turn itself began. It counts if no rule asked.

@@ -78,7 +78,7 @@ pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest, PartsDigest};
 pub use effect::{Effect, Effects, TurnRelease};
 pub use error::{Decided, DeskError};
-pub use holds::{Expiry, TurnHold};
+pub use holds::{Expiry, TurnHold, TurnHolds};
 pub use identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
 pub use limits::DeskLimits;
 pub use mode::ModePause;

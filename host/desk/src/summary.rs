@@ -42,8 +42,8 @@ impl<G: Reviewer> Turn<G> {
     /// Returns the turn in a line.
     pub fn summary(&self, now: Tick) -> TurnSummary {
         let (expiry, state) = (self.expiry(), self.state());
-        let asked = self.holds().iter().map(|held| hold(&held.hold, false, held.state, &self.draft));
-        let block = self.block().map(|block| hold(block, true, HoldState::Open, &self.draft));
+        let asked = self.holds.list.iter().map(|held| hold(&held.hold, false, held.state, &self.draft));
+        let block = self.holds.block.as_ref().map(|block| hold(block, true, HoldState::Open, &self.draft));
         TurnSummary {
             id: self.id.to_string(),
             label: self.title.label(&self.session),

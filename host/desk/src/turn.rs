@@ -9,7 +9,7 @@ use leafgate_tree::{Draft, SectionId, Version};
 
 use crate::beside::Repeats;
 use crate::digest::{Destination, Digest, Rendering};
-use crate::holds::{Expiry, TurnHold, TurnHolds};
+use crate::holds::{Expiry, TurnHolds};
 use crate::identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
 use crate::limits::DeskLimits;
 use crate::mode::ModePause;
@@ -23,7 +23,7 @@ use crate::words::own_words;
 pub struct Paused<G> {
     /// Its session's key.
     pub session: Arc<str>,
-    /// The request that waits for the answer.
+    /// The connection that waits for the answer, or waited last.
     pub connection: ConnectionId,
     /// Where it goes, and how.
     pub to: Destination,
@@ -92,13 +92,6 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
     }
 }
 
-/// The client that waits for the answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum TurnClient {
-    Connected(ConnectionId),
-    Lost { until: Tick },
-}
-
 /// A pending turn: a request that came in, and what became of it since. Everything that can be read of it has
 /// passed redaction.
 #[derive(derive_more::Debug, derive_more::Deref)]
@@ -108,12 +101,14 @@ pub struct Turn<G> {
     pub id: TurnId,
     #[deref]
     pub(crate) arrival: Arrival<G>,
-    pub(crate) holds: TurnHolds,
+    /// What asks for a person, and what prevents a resume.
+    pub holds: TurnHolds,
     /// The digest of what the policy left.
     pub(crate) first: Digest,
     /// How often its draft was changed.
     pub version: Version,
-    pub(crate) client: TurnClient,
+    /// Until when the same request may come again, where the connection is lost.
+    pub(crate) lost: Option<Tick>,
     pub(crate) queued: bool,
     /// Whether its client sent the same request again.
     pub(crate) is_joined: bool,
@@ -137,8 +132,8 @@ impl<G> Turn<G> {
             version: arrival.draft.edits().last().map_or(0, |edit| edit.version),
             holds: TurnHolds::new(holds, arrival.mode.is_some(), limits.timeout, now),
             first: arrival.rendering.digest,
-            client: TurnClient::Connected(arrival.connection),
             arrival,
+            lost: None,
             queued: false,
             is_joined: false,
             with: None,
@@ -157,7 +152,7 @@ impl<G> Turn<G> {
 
     /// Returns whether it waits because of a mode, and no rule has asked for a person.
     pub fn waits_by_mode(&self) -> bool {
-        self.mode.is_some() && self.holds().is_empty()
+        self.mode.is_some() && self.holds.list.is_empty()
     }
 
     /// Whether it is a turn of the conversation itself, for another model than this.
@@ -172,10 +167,10 @@ impl<G> Turn<G> {
 
     /// Returns its state.
     pub fn state(&self) -> State {
-        match self.client {
-            TurnClient::Lost { .. } => State::Disconnected,
-            TurnClient::Connected(_) if self.queued => State::Queued,
-            TurnClient::Connected(_) => State::Waiting,
+        match self.lost {
+            Some(_) => State::Disconnected,
+            None if self.queued => State::Queued,
+            None => State::Waiting,
         }
     }
 
@@ -194,16 +189,6 @@ impl<G> Turn<G> {
         self.rendering.digest
     }
 
-    /// Returns its pauses.
-    pub fn holds(&self) -> &[TurnHold] {
-        &self.holds.list
-    }
-
-    /// Returns the rule that blocks the edited request, if one does.
-    pub fn block(&self) -> Option<&Hold> {
-        self.holds.block.as_ref()
-    }
-
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,
     /// because its own time starts at the front.
     pub fn expiry(&self) -> Expiry {
@@ -217,12 +202,8 @@ impl<G> Turn<G> {
     /// Returns when the clock next matters to it. Only the loss of its client ends a queued turn, or
     /// one that waits with another.
     pub(crate) fn wake(&self) -> Option<Tick> {
-        let lost = match self.client {
-            TurnClient::Lost { until } => Some(until),
-            TurnClient::Connected(_) => None,
-        };
         let own = (!self.queued && self.with.is_none()).then(|| self.holds.expiry().at);
-        lost.into_iter().chain(own).min()
+        self.lost.into_iter().chain(own).min()
     }
 
     /// Whether its time is over, or that in which its client may come again.
@@ -232,10 +213,7 @@ impl<G> Turn<G> {
 
     /// Returns the connection that gets its answer. `None` while the client is gone.
     pub fn connection(&self) -> Option<ConnectionId> {
-        match self.client {
-            TurnClient::Connected(connection) => Some(connection),
-            TurnClient::Lost { .. } => None,
-        }
+        self.lost.is_none().then_some(self.connection)
     }
 
     /// Returns the bytes of memory that it takes, estimated. A client that sends the request again

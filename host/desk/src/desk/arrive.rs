@@ -12,7 +12,7 @@ use crate::identity::{ConnectionId, RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Arrival, Turn, TurnClient};
+use crate::turn::{Arrival, Turn};
 
 /// The outcome of a request that the policy or a mode paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl<G: Reviewer> Desk<G> {
         self.run_clock(now);
         let lost = self.turns.values_mut().find(|turn| turn.connection() == Some(connection));
         if let Some(turn) = lost {
-            turn.client = TurnClient::Lost { until: now.after(self.limits.linger) };
+            turn.lost = Some(now.after(self.limits.linger));
             self.todo.push(Effect::Changed(turn.id));
         }
     }
@@ -99,7 +99,8 @@ impl<G: Reviewer> Desk<G> {
         if let Some(to) = found.connection() {
             self.todo.push(Effect::Answer { turn: Some(turn), to, dismissal: Dismissal::Replaced });
         }
-        found.client = TurnClient::Connected(connection);
+        found.arrival.paused.connection = connection;
+        found.lost = None;
         found.is_joined = true;
         self.todo.push(Effect::Changed(turn));
     }

@@ -14,7 +14,7 @@ use crate::identity::{ConnectionId, TurnId};
 use crate::reason::{CancelReason, Dismissal};
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Turn, TurnClient};
+use crate::turn::Turn;
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
@@ -191,7 +191,7 @@ impl<G: Reviewer> Desk<G> {
 impl<G> Turn<G> {
     /// Checks whether it can be sent as it is.
     fn may_leave(&self) -> Result<(), DeskError> {
-        if let Some(hold) = self.block() {
+        if let Some(hold) = &self.holds.block {
             return Err(DeskError::Blocked(Box::new(hold.clone())));
         }
         self.draft.validate().map_err(DeskError::Invalid)
@@ -201,11 +201,11 @@ impl<G> Turn<G> {
     /// answer, and the client's retry would cost the request a second time.
     fn ending_by_time(&self) -> TurnEnding {
         let expiry = self.expiry();
-        match self.client {
-            TurnClient::Lost { until } if self.queued || self.with.is_some() || until <= expiry.at => {
+        match self.lost {
+            Some(until) if self.queued || self.with.is_some() || until <= expiry.at => {
                 TurnEnding::CLIENT_GONE
             }
-            TurnClient::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
+            None if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
                 TurnEnding::Sent { by: "timeout" }
             }
             _ => TurnEnding::Discarded(Dismissal::TimedOut { limit: self.holds.longest() }),

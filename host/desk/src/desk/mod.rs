@@ -14,7 +14,6 @@ mod intercept;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
-use std::sync::Arc;
 
 use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 

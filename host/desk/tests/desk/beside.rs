@@ -68,7 +68,7 @@ impl Bench {
             .desk
             .alone()
             .map(|side| {
-                let holds: Vec<_> = side.holds().iter().map(|held| held.hold.clone()).collect();
+                let holds: Vec<_> = side.holds.list.iter().map(|held| held.hold.clone()).collect();
                 let repeats = Repeats::of(&side.draft, &side.to, &holds, &*side.reviewer, &leads);
                 (side.id, repeats)
             })

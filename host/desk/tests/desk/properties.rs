@@ -512,7 +512,8 @@ impl Harness {
                     prop_assert!(turn.version >= known.version, "a version went back");
                     let is_as_shown = turn.digest() == *known.shown.last().unwrap();
                     prop_assert!(turn.version != known.version || is_as_shown, "changed without a version");
-                    let cancels = turn.holds().iter().any(|held| held.hold.on_timeout == OnTimeout::Cancel);
+                    let cancels =
+                        turn.holds.list.iter().any(|held| held.hold.on_timeout == OnTimeout::Cancel);
                     known.resumes_by_time &= !cancels;
                     known.by_mode = turn.waits_by_mode();
                     known.version = turn.version;

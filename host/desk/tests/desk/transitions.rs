@@ -373,6 +373,6 @@ fn a_request_that_no_rule_holds_still_has_a_deadline() {
     let mut bench = Bench::new();
     bench.arrive_held("s", "hello", Vec::new());
     assert_eq!(bench.desk.next_deadline(), Some(bench.now.after(5 * MINUTE)));
-    assert_eq!(bench.desk.turn(TurnId(1)).unwrap().holds(), []);
+    assert_eq!(bench.desk.turn(TurnId(1)).unwrap().holds.list, []);
     assert_eq!(hold("x").timeout, None);
 }
