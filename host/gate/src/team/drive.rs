@@ -437,12 +437,12 @@ fn is_broken_off(reply: &Reply) -> bool {
 }
 
 fn event(run: &Run, happened: &Happened) -> AgentEvent {
-    let &Happened { kind, ref agent, ref to, ref error, ref tools, .. } = happened;
-    let degraded = run.degraded().filter(|_| kind == AgentEventKind::Degraded);
+    let Happened { kind, agent, to, error, tools, .. } = happened;
+    let degraded = run.degraded().filter(|_| *kind == AgentEventKind::Degraded);
     let refused = error.iter().filter_map(|error| error.tool.as_ref());
     AgentEvent {
         run: run.id().to_string(),
-        kind,
+        kind: *kind,
         agent: degraded.is_none().then(|| agent.to_string()),
         to: degraded.map(|degraded| degraded.as_str().to_owned()).or(to.as_ref().map(AgentName::to_string)),
         error: error.as_ref().map(|error| error.kind.as_str().to_owned()),
