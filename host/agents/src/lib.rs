@@ -64,8 +64,12 @@ mod prompt;
 mod run;
 mod runs;
 mod team;
-mod tick;
 mod tools;
+
+pub use leafgate_admin::AgentEventKind;
+
+/// A moment: how long after a start that the caller chooses. It must not run backwards.
+pub type Tick = std::time::Duration;
 
 pub use error::{AgentError, ErrorKind};
 pub use file::{FileError, Problem, Warning, as_vscode_writes};
@@ -75,9 +79,8 @@ pub use name::{AgentName, BadAgentName};
 pub use prompt::{DelegationTarget, escaped, section};
 pub use run::{
     AgentLoopResult, CallOutcome, ClientCall, ClientResult, Degraded, Frame, FrameId, FrameState, Happened,
-    HappenedKind, Message, ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, Why,
+    Message, ModelTurn, Opening, RequestId, Run, RunEffect, RunEffects, RunError, Why,
 };
 pub use runs::{Runs, RunsLimits};
 pub use team::{Agent, Permission, SystemAs, Team, TeamSettings};
-pub use tick::Tick;
 pub use tools::{DELEGATE_WORK, REPORT_OUT, ToolNames, delegate_work, report_out};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::Tick;
 use crate::mark::{ClientKey, RunId};
 use crate::run::Run;
-use crate::tick::Tick;
 
 /// How many runs wait at most, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl<B> Runs<B> {
 
     /// Forgets runs whose clients do not come back, and returns them.
     pub fn expire(&mut self, now: Tick) -> Vec<Run> {
-        let late = self.kept.iter().filter(|(_, (since, ..))| now.since(*since) >= self.limits.wait);
+        let late = self.kept.iter().filter(|(_, (since, ..))| now.saturating_sub(*since) >= self.limits.wait);
         let late: Vec<RunId> = late.map(|(id, _)| *id).collect();
         late.into_iter().filter_map(|id| self.remove(id)).map(|(run, _)| run).collect()
     }

@@ -10,10 +10,12 @@ use crate::tools::DELEGATE_WORK;
 /// A team, valid and immutable. A run keeps its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Team {
-    pub(crate) agents: Vec<Agent>,
+    /// All agents, in the order of the file. Without any, requests pass plainly.
+    pub agents: Vec<Agent>,
     /// The agent that the file names; the first one where that is not there.
     pub(crate) entry: usize,
-    pub(crate) settings: TeamSettings,
+    /// What the file says about runs.
+    pub settings: TeamSettings,
 }
 
 /// An agent. Its prompt is no text of a conversation, so `Debug` shows it.
@@ -125,16 +127,6 @@ impl Team {
             tools: Permission::All,
         };
         Team { agents: vec![agent], entry: 0, settings: TeamSettings::default() }
-    }
-
-    /// All agents, in the order of the file. Without any, requests pass plainly.
-    pub fn agents(&self) -> &[Agent] {
-        &self.agents
-    }
-
-    /// What the file says about runs.
-    pub fn settings(&self) -> &TeamSettings {
-        &self.settings
     }
 
     /// Returns the agent that a conversation begins with; `None` in a team without agents.

@@ -89,7 +89,7 @@ fn load(file: &Path, printer: &mut Printer) -> anyhow::Result<Team> {
 fn check(file: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let team = load(file, printer)?;
     let entry = team.entry().map(|entry| entry.name.as_str());
-    let count = team.agents().len();
+    let count = team.agents.len();
     let begins = entry.map_or_else(|| "no entry".to_owned(), |entry| format!("entry {entry}"));
     printer.tell(
         &json!({ "agents": count, "entry": entry }),
@@ -101,14 +101,14 @@ fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let team = load(&args.file, printer)?;
     if let Some(name) = &args.name {
         let agent = team.agent(name).with_context(|| {
-            let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
+            let names: Vec<&str> = team.agents.iter().map(|agent| agent.name.as_str()).collect();
             format!("there is no agent `{name}`; agents: {}", names.join(", "))
         })?;
         describe(&team, agent, printer)?;
         printer.line("")?;
         printer.line(&team.prompt(agent))?;
     } else {
-        team.agents().iter().try_for_each(|agent| describe(&team, agent, printer))?;
+        team.agents.iter().try_for_each(|agent| describe(&team, agent, printer))?;
     }
     Ok(Exit::Done)
 }

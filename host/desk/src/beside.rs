@@ -39,7 +39,8 @@ use crate::reviewer::Reviewer;
 /// A turn whose decision side requests may share.
 #[derive(Clone)]
 pub struct Lead {
-    pub(crate) turn: TurnId,
+    /// Its number.
+    pub turn: TurnId,
     /// What its user said last, as the policy left it.
     pub(crate) said: Arc<str>,
     /// What would leave; `None` once it is over.
@@ -50,11 +51,6 @@ pub struct Lead {
 const MOST_LEADS: usize = 64;
 
 impl Lead {
-    /// Returns its number.
-    pub fn turn(&self) -> TurnId {
-        self.turn
-    }
-
     /// Whether it has every member of a request, byte for byte.
     fn shows(&self, document: &Document) -> bool {
         let Some((format, body)) = &self.shows else { return false };

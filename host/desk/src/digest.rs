@@ -71,11 +71,6 @@ impl Digest {
         parts.add(body);
         Digest(parts.finish())
     }
-
-    /// Returns the bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
 }
 
 /// The text is no digest.

@@ -10,7 +10,6 @@ use leafgate_tree::Draft;
 use crate::digest::{Destination, Digest};
 use crate::identity::{ConnectionId, TurnId};
 use crate::reason::Dismissal;
-use crate::tick::Tick;
 
 /// One thing to do. `Debug` shows no body.
 #[derive(derive_more::Debug)]
@@ -41,9 +40,6 @@ pub enum Effect {
     SessionsChanged,
     /// A request of an agent is in the monitor: publish it.
     Observed(Box<SubagentView>),
-    /// Call [`crate::Desk::elapse`] at this time. Replaces an earlier request. A call that comes
-    /// too early does no harm.
-    NextDeadline(Tick),
 }
 
 /// A turn that was let go. `Debug` shows no body.

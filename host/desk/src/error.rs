@@ -81,6 +81,7 @@ pub enum DeskError {
     /// A rule blocks the edited request.
     #[error("rule `{}` blocks the request as it stands: {}; undo the change or cancel", .0.rule, .0.reason)]
     Blocked(Box<Hold>),
+    // No `#[from]`: the cause stands in the sentence already, and a chain of causes would say it twice.
     /// The API would refuse the request because of the edits.
     #[error("the API would refuse the request as it stands: {0}; restore what was deleted, or reset")]
     Invalid(Invalid),
@@ -108,13 +109,6 @@ pub enum DeskError {
     /// Undo, redo or reset found nothing to do.
     #[error("there is nothing to {0}")]
     Nothing(&'static str),
-}
-
-// No `#[from]`: the cause stands in the sentence already, and a chain of causes would say it twice.
-impl From<Invalid> for DeskError {
-    fn from(invalid: Invalid) -> Self {
-        DeskError::Invalid(invalid)
-    }
 }
 
 /// The decision about a turn: the first one, which stands whoever comes later.

@@ -32,9 +32,11 @@ pub struct Expiry {
 
 /// All pauses of a turn, and the block that its edits may have caused.
 #[derive(Clone, Debug)]
-pub(crate) struct TurnHolds {
-    pub(crate) list: Vec<TurnHold>,
-    block: Option<Hold>,
+pub struct TurnHolds {
+    /// The pauses.
+    pub list: Vec<TurnHold>,
+    /// The block, which prevents a resume.
+    pub block: Option<Hold>,
     /// For pauses whose rule names no time.
     timeout: Duration,
     /// When the time of the turn itself began. It counts if no rule asked.
@@ -75,11 +77,6 @@ impl TurnHolds {
     /// what some of them asked about.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (&str, Cause)> + Clone {
         self.list.iter().map(|held| (&*held.hold.rule, held.hold.cause))
-    }
-
-    /// Returns the block that prevents a resume.
-    pub(crate) fn block(&self) -> Option<&Hold> {
-        self.block.as_ref()
     }
 
     /// No mode asks any more.
@@ -251,9 +248,9 @@ mod tests {
         let a = hold("a", None, OnTimeout::Cancel);
         let mut holds = TurnHolds::new(vec![a.clone()], false, DEFAULT, Tick::default());
         holds.meet(Verdict::Block(hold("no", None, OnTimeout::Cancel)), Tick::default());
-        assert!(holds.block().is_some());
+        assert!(holds.block.is_some());
         assert_eq!(holds.list[0].state, HoldState::Open);
         holds.meet(Verdict::Pause(vec![a]), Tick::default());
-        assert!(holds.block().is_none());
+        assert!(holds.block.is_none());
     }
 }

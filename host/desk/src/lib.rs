@@ -2,7 +2,7 @@
 //!
 //! A rule or a mode paused a request, and its client waits. The [`Desk`] keeps the request as a
 //! [`Turn`] and takes events, each with its time. What comes of them are [`Effect`]s: send a body, answer a
-//! connection, publish a change, call at a deadline. The gate carries them out.
+//! connection, publish a change. The gate carries them out, and calls at the next deadline.
 //!
 //! ```text
 //!                   ┌────────────── front of its session ──────────────┐
@@ -78,7 +78,7 @@ pub use desk::{Admission, Asked, Desk, Outlook};
 pub use digest::{BadDigest, Destination, Digest, PartsDigest};
 pub use effect::{Effect, Effects, TurnRelease};
 pub use error::{Decided, DeskError};
-pub use holds::{Expiry, TurnHold};
+pub use holds::{Expiry, TurnHold, TurnHolds};
 pub use identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
 pub use limits::DeskLimits;
 pub use mode::ModePause;

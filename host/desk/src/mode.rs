@@ -19,16 +19,9 @@ use leafgate_admin::{AutoState, TurnMode};
 /// nobody has turned the modes off in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModePause {
-    mode: TurnMode,
+    /// The mode that asked.
+    pub mode: TurnMode,
     round: u64,
-}
-
-impl ModePause {
-    /// Returns the mode that asked.
-    #[must_use]
-    pub fn mode(self) -> TurnMode {
-        self.mode
-    }
 }
 
 /// The mode in force, and what it was before.
@@ -171,7 +164,7 @@ mod tests {
             let pause = modes.pause_next("s");
             // Nothing is saved, so a single pause is a capture where edits are applied.
             let asks = if lasting == AutoOverride { AutoOverride } else { to };
-            assert_eq!(pause.map(ModePause::mode), (to != Off).then_some(asks), "{from} to {to}");
+            assert_eq!(pause.map(|pause| pause.mode), (to != Off).then_some(asks), "{from} to {to}");
             assert_eq!(modes.mode, next, "{from} to {to}");
         }
     }
@@ -179,7 +172,7 @@ mod tests {
     #[test]
     fn saved_edits_are_applied_without_a_pause_until_somebody_captures_or_clears() {
         let mut modes = Modes::new(AutoOverride);
-        let pauses = |modes: &mut Modes| modes.pause_next("s").map(ModePause::mode);
+        let pauses = |modes: &mut Modes| modes.pause_next("s").map(|pause| pause.mode);
         assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Capturing, Some(AutoOverride)));
         modes.save(true);
         assert_eq!((modes.auto(Some("s")), pauses(&mut modes)), (AutoState::Applying, None));

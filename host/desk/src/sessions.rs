@@ -31,7 +31,7 @@ pub struct Request {
 pub(crate) struct SessionTable {
     /// By when they last asked; the newest one is the last. To renew or to forget one costs the same among many: each request does.
     known: LinkedHashMap<Arc<str>, KnownSession>,
-    active: Option<Arc<str>>,
+    pub(crate) active: Option<Arc<str>>,
     pub(crate) follows: bool,
 }
 
@@ -130,10 +130,6 @@ impl SessionTable {
         self.follows || self.active.as_deref().is_none_or(|active| active == session)
     }
 
-    pub(crate) fn active(&self) -> Option<&Arc<str>> {
-        self.active.as_ref()
-    }
-
     /// All of them, newest first.
     pub(crate) fn list(&self, now: Tick) -> impl Iterator<Item = SessionView> {
         self.known.iter().rev().map(move |(session, known)| SessionView {
@@ -225,7 +221,7 @@ mod tests {
         assert_eq!(listed(&sessions), ["a*"], "the newest that is left");
         sessions.select("a");
         sessions.forget("a");
-        assert_eq!(sessions.active(), None);
+        assert_eq!(sessions.active, None);
         assert!(sessions.is_watched("c"), "where none is selected, all are watched");
     }
 

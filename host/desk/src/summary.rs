@@ -42,17 +42,17 @@ impl<G: Reviewer> Turn<G> {
     /// Returns the turn in a line.
     pub fn summary(&self, now: Tick) -> TurnSummary {
         let (expiry, state) = (self.expiry(), self.state());
-        let asked = self.holds().iter().map(|held| hold(&held.hold, false, held.state, &self.draft));
-        let block = self.block().map(|block| hold(block, true, HoldState::Open, &self.draft));
+        let asked = self.holds.list.iter().map(|held| hold(&held.hold, false, held.state, &self.draft));
+        let block = self.holds.block.as_ref().map(|block| hold(block, true, HoldState::Open, &self.draft));
         TurnSummary {
             id: self.id.to_string(),
-            label: self.title.label(self.session()),
-            session: self.session().to_string(),
+            label: self.title.label(&self.session),
+            session: self.session.to_string(),
             model: self.extract.model.clone().unwrap_or_default(),
             words: self.extract.words.clone(),
             format: self.draft.document().format().name().to_owned(),
             class: self.class,
-            mode: self.mode,
+            mode: self.mode.map(|pause| pause.mode),
             state,
             ending: None,
             holds: asked.chain(block).collect(),

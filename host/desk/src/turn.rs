@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leafgate_admin::{State, TurnClass, TurnMode};
+use leafgate_admin::{State, TurnClass};
 use leafgate_policy::Hold;
-use leafgate_tree::{Draft, Invalid, SectionId, Version};
+use leafgate_tree::{Draft, SectionId, Version};
 
-use crate::beside::{Addition, Repeats};
+use crate::beside::Repeats;
 use crate::digest::{Destination, Digest, Rendering};
-use crate::holds::{Expiry, TurnHold, TurnHolds};
+use crate::holds::{Expiry, TurnHolds};
 use crate::identity::{ConnectionId, ModelKey, RequestKey, Title, TurnId};
 use crate::limits::DeskLimits;
 use crate::mode::ModePause;
@@ -23,36 +23,41 @@ use crate::words::own_words;
 pub struct Paused<G> {
     /// Its session's key.
     pub session: Arc<str>,
-    /// The request that waits for the answer.
+    /// The connection that waits for the answer, or waited last.
     pub connection: ConnectionId,
     /// Where it goes, and how.
     pub to: Destination,
     /// Its name in lists.
     pub title: Title,
-    /// The request as the policy left it.
-    pub draft: Draft,
-    /// The rules that ask for a person.
+    /// The request as the policy left it. Shared with readers and with those who change a copy, so that handing
+    /// it out copies nothing.
+    pub draft: Arc<Draft>,
+    /// The rules that ask for a person. A turn has them with their state.
     pub holds: Vec<Hold>,
     /// What kind of request it is.
     pub class: TurnClass,
-    /// What the mode said to it ([`crate::Desk::ask`]).
+    /// What the mode said to it ([`crate::Desk::ask`]), as long as it may.
     pub mode: Option<ModePause>,
     /// The policy generation that judged it and reviews its edits.
     pub reviewer: Arc<G>,
 }
 
 /// A paused request with the digests that the desk needs. It is made outside of any lock, because
-/// the time grows with the body.
+/// the time grows with the body. As a turn changes, these follow.
+#[derive(derive_more::Deref)]
 pub struct Arrival<G> {
+    #[deref]
     pub(crate) paused: Paused<G>,
     pub(crate) key: RequestKey,
     pub(crate) rendering: Rendering,
     pub(crate) question: Question,
     pub(crate) model: Option<ModelKey>,
     pub(crate) extract: TurnExtract,
+    /// Bytes of memory, estimated, without `said`.
     pub(crate) memory: usize,
-    /// What its user said last, where it is no side request.
+    /// What its user said last, as the policy left it, where it is no side request.
     pub(crate) said: Option<Arc<str>>,
+    /// What it repeats of another turn, and adds to that.
     pub(crate) repeats: Option<Repeats>,
 }
 
@@ -87,50 +92,26 @@ impl<G: Reviewer> From<Paused<G>> for Arrival<G> {
     }
 }
 
-/// The client that waits for the answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum TurnClient {
-    Connected(ConnectionId),
-    Lost { until: Tick },
-}
-
-/// A pending turn. Everything that can be read of it has passed redaction.
-#[derive(derive_more::Debug)]
-#[debug("Turn {{ id: {id}, state: {}, version: {version}, digest: {}, draft: {draft:?}, .. }}", self.state(), self.digest())]
+/// A pending turn: a request that came in, and what became of it since. Everything that can be read of it has
+/// passed redaction.
+#[derive(derive_more::Debug, derive_more::Deref)]
+#[debug("Turn {{ id: {id}, state: {}, version: {version}, digest: {}, draft: {:?}, .. }}", self.state(), self.digest(), self.draft)]
 pub struct Turn<G> {
     /// Its number.
     pub id: TurnId,
-    pub(crate) key: RequestKey,
-    pub(crate) question: Question,
-    /// The model that it was sent to.
-    pub(crate) model: Option<ModelKey>,
-    /// What kind of request it is.
-    pub class: TurnClass,
-    /// The mode that asked for a person, as long as it may.
-    pub mode: Option<TurnMode>,
-    /// Where it goes, and how.
-    pub to: Destination,
-    /// Its name in lists.
-    pub title: Title,
-    /// Shared with readers and with those who change a copy, so that handing it out copies nothing.
-    pub draft: Arc<Draft>,
-    /// What judges changes of it.
-    pub reviewer: Arc<G>,
-    pub(crate) holds: TurnHolds,
-    pub(crate) rendering: Rendering,
-    pub(crate) extract: TurnExtract,
-    pub(crate) memory: usize,
+    #[deref]
+    pub(crate) arrival: Arrival<G>,
+    /// What asks for a person, and what prevents a resume.
+    pub holds: TurnHolds,
     /// The digest of what the policy left.
     pub(crate) first: Digest,
     /// How often its draft was changed.
     pub version: Version,
-    pub(crate) client: TurnClient,
+    /// Until when the same request may come again, where the connection is lost.
+    pub(crate) lost: Option<Tick>,
     pub(crate) queued: bool,
-    pub(crate) joined: u32,
-    /// What its user said last, as the policy left it.
-    pub(crate) said: Option<Arc<str>>,
-    /// What it adds to words of another turn, where it repeats some and is asked about by itself.
-    pub(crate) adds: Option<Addition>,
+    /// Whether its client sent the same request again.
+    pub(crate) is_joined: bool,
     /// The turn that it waits with, whose decision it shares.
     pub with: Option<TurnId>,
     /// The turns that wait with it.
@@ -141,58 +122,37 @@ pub struct Turn<G> {
     pub(crate) since: Tick,
     /// The latest end while it is queued, which is after that of all turns before it.
     pub(crate) behind: Option<Tick>,
-    /// What the desk has counted of it: its memory, and when it is to be woken.
-    pub(crate) counted: (usize, Option<Tick>),
 }
 
 impl<G> Turn<G> {
-    pub(crate) fn new(id: TurnId, arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
-        let Arrival { paused, key, rendering, question, model, extract, memory, said, repeats } = arrival;
+    pub(crate) fn new(id: TurnId, mut arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
+        let holds = std::mem::take(&mut arrival.paused.holds);
         Turn {
             id,
-            key,
-            question,
-            model,
-            class: paused.class,
-            mode: paused.mode.map(ModePause::mode),
-            to: paused.to,
-            title: paused.title,
-            version: paused.draft.edits().last().map_or(0, |edit| edit.version),
-            draft: Arc::new(paused.draft),
-            reviewer: paused.reviewer,
-            holds: TurnHolds::new(paused.holds, paused.mode.is_some(), limits.timeout, now),
-            first: rendering.digest,
-            rendering,
-            extract,
-            memory,
-            client: TurnClient::Connected(paused.connection),
+            version: arrival.draft.edits().last().map_or(0, |edit| edit.version),
+            holds: TurnHolds::new(holds, arrival.mode.is_some(), limits.timeout, now),
+            first: arrival.rendering.digest,
+            arrival,
+            lost: None,
             queued: false,
-            joined: 0,
-            said,
-            adds: repeats.map(|repeats| repeats.adds),
+            is_joined: false,
             with: None,
             beside: Vec::new(),
             pins: Vec::new(),
             since: now,
             behind: None,
-            counted: (0, None),
         }
-    }
-
-    /// Returns its session's key.
-    pub fn session(&self) -> &Arc<str> {
-        &self.key.session
     }
 
     /// No mode asks for a person any more.
     pub(crate) fn leave_mode(&mut self) {
-        self.mode = None;
+        self.arrival.paused.mode = None;
         self.holds.leave_mode();
     }
 
     /// Returns whether it waits because of a mode, and no rule has asked for a person.
     pub fn waits_by_mode(&self) -> bool {
-        self.mode.is_some() && self.holds().is_empty()
+        self.mode.is_some() && self.holds.list.is_empty()
     }
 
     /// Whether it is a turn of the conversation itself, for another model than this.
@@ -207,10 +167,10 @@ impl<G> Turn<G> {
 
     /// Returns its state.
     pub fn state(&self) -> State {
-        match self.client {
-            TurnClient::Lost { .. } => State::Disconnected,
-            TurnClient::Connected(_) if self.queued => State::Queued,
-            TurnClient::Connected(_) => State::Waiting,
+        match self.lost {
+            Some(_) => State::Disconnected,
+            None if self.queued => State::Queued,
+            None => State::Waiting,
         }
     }
 
@@ -229,24 +189,6 @@ impl<G> Turn<G> {
         self.rendering.digest
     }
 
-    /// Returns its pauses.
-    pub fn holds(&self) -> &[TurnHold] {
-        &self.holds.list
-    }
-
-    /// Returns the rule that blocks the edited request, if one does.
-    pub fn block(&self) -> Option<&Hold> {
-        self.holds.block()
-    }
-
-    /// Checks whether the API would accept the request with its edits.
-    ///
-    /// # Errors
-    /// The API's rule, and where it would be broken.
-    pub fn validate(&self) -> Result<(), Invalid> {
-        self.draft.validate()
-    }
-
     /// Returns when it ends by itself, and how. For a queued turn this is the latest moment,
     /// because its own time starts at the front.
     pub fn expiry(&self) -> Expiry {
@@ -260,27 +202,24 @@ impl<G> Turn<G> {
     /// Returns when the clock next matters to it. Only the loss of its client ends a queued turn, or
     /// one that waits with another.
     pub(crate) fn wake(&self) -> Option<Tick> {
-        let lost = match self.client {
-            TurnClient::Lost { until } => Some(until),
-            TurnClient::Connected(_) => None,
-        };
         let own = (!self.queued && self.with.is_none()).then(|| self.holds.expiry().at);
-        lost.into_iter().chain(own).min()
+        self.lost.into_iter().chain(own).min()
+    }
+
+    /// Whether its time is over, or that in which its client may come again.
+    pub(crate) fn is_due(&self, now: Tick) -> bool {
+        self.wake().is_some_and(|at| at <= now)
     }
 
     /// Returns the connection that gets its answer. `None` while the client is gone.
     pub fn connection(&self) -> Option<ConnectionId> {
-        match self.client {
-            TurnClient::Connected(connection) => Some(connection),
-            TurnClient::Lost { .. } => None,
-        }
+        self.lost.is_none().then_some(self.connection)
     }
 
     /// Returns the bytes of memory that it takes, estimated. A client that sends the request again
     /// brings a copy of the body.
     pub fn memory(&self) -> usize {
-        let said = self.said.as_ref().map_or(0, |said| said.len());
-        self.memory + said + if self.joined > 0 { self.draft.document().source().len() } else { 0 }
+        self.arrival.memory() + if self.is_joined { self.draft.document().source().len() } else { 0 }
     }
 }
 

@@ -125,7 +125,7 @@ impl Gate {
         let _ = self.0.listen.set(listener.address());
         let stopping = async {
             shutdown.await;
-            self.0.turns.close();
+            self.0.turns.event(|desk, now| desk.close(now));
         };
         let respond =
             |shared: Arc<Shared>, request, local| async move { shared.respond(request, local).await };

@@ -73,7 +73,7 @@ impl Exchange {
 
     /// Returns what leaves after a decision. Its digest is taken again, which for a large body is work for elsewhere.
     pub(crate) async fn release(&self, mut held: HeldRequest, decision: Decision) -> Result<Passed, Refusal> {
-        if let Decision::Send(release) = &decision {
+        if let Ok(release) = &decision {
             let to = held.waiter.to.clone();
             let approval = RecordedApproval { to, digest: release.digest, by: release.by };
             let made = (release.edits, release.redactions);
@@ -90,10 +90,7 @@ impl Exchange {
 impl HeldRequest {
     /// Returns what leaves after a decision.
     fn settle(self, decision: Decision, parts: &request::Parts) -> Result<Passed, Refusal> {
-        let release = match decision {
-            Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Err(dismissed.refusal(self.manner)),
-        };
+        let release = decision.map_err(|dismissed| dismissed.refusal(self.manner))?;
         check_release(&release, &self.waiter.to)?;
         let mut along = self.along;
         if let Some(flow) = &mut along.flow {

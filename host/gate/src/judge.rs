@@ -277,12 +277,13 @@ impl JudgeCase {
             self.ask_model(&other, false);
         }
         let subject = &self.subject;
-        self.turns.receive(&Request {
+        let request = Request {
             session: Arc::clone(&subject.session),
             class: subject.class,
             model: ModelKey::of(&document, subject.model_by_path(&document).as_deref()),
             title: subject.title.clone(),
-        });
+        };
+        self.turns.event(|desk, now| desk.receive(&request, now));
         self.assembled = assembled;
         Ok(document)
     }
@@ -307,7 +308,8 @@ impl JudgeCase {
             // The log has the same moment.
             let came = self.recorded.unwrap_or_else(SystemTime::now);
             let at = came.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-            self.turns.observe(SubagentView { at: u64::try_from(at).unwrap_or(u64::MAX), ..request });
+            let request = SubagentView { at: u64::try_from(at).unwrap_or(u64::MAX), ..request };
+            self.turns.event(|desk, _| desk.observe(request));
         }
         let holds = match verdict {
             Verdict::Forward => None,

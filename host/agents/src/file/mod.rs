@@ -93,10 +93,10 @@ impl Team {
 
     /// Returns the file of a team, with flat keys. Read again it is the same team.
     pub fn to_json(&self) -> serde_json::Value {
-        let settings = self.settings();
+        let settings = &self.settings;
         json!({
             "copilotMultiAgent.entryAgent": self.entry().map(|agent| agent.name.as_str()).unwrap_or_default(),
-            "copilotMultiAgent.agents": self.agents().iter().map(agent_json).collect::<Vec<_>>(),
+            "copilotMultiAgent.agents": self.agents.iter().map(agent_json).collect::<Vec<_>>(),
             "leafgate": {
                 "defaultModel": settings.default_model,
                 "maxDepth": settings.max_depth,

@@ -1,8 +1,9 @@
 //! What a run does next, once an event was taken.
 
+use leafgate_admin::AgentEventKind;
 use leafgate_answer::Call;
 
-use super::effect::{HappenedKind, RunEffect, RunEffects};
+use super::effect::{RunEffect, RunEffects};
 use super::frame::{CallOutcome, Frame, FrameId, FrameState, Message, OpenCall, RequestId, SlotState};
 use super::{ClientCall, ENTRY, Run};
 use crate::error::{AgentError, ErrorKind};
@@ -57,7 +58,7 @@ impl Run {
         match open.report {
             Some(report) => {
                 self.frames[frame.at()].completed = true;
-                self.happened(HappenedKind::Reported, frame, None);
+                self.happened(AgentEventKind::Reported, frame, None);
                 self.end(frame, report, false);
             }
             None => self.ask(frame),
@@ -78,7 +79,7 @@ impl Run {
 
     /// Has a frame ask again, or ends it where it or the run has asked too often.
     pub(super) fn ask(&mut self, frame: FrameId) {
-        let most = self.team.settings().max_iterations;
+        let most = self.team.settings.max_iterations;
         if self.frames[frame.at()].iterations < most && self.requests < self.limits.requests {
             self.frames[frame.at()].state = FrameState::Queued;
             return;

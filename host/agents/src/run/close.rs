@@ -1,8 +1,9 @@
 //! How calls get their results, and how frames and runs end.
 
+use leafgate_admin::AgentEventKind;
 use leafgate_answer::AnswerText;
 
-use super::effect::{Degraded, HappenedKind, RunEffect};
+use super::effect::{Degraded, RunEffect};
 use super::frame::{CallOutcome, Frame, FrameId, FrameState, Message, OpenCall, SlotState};
 use super::{ENTRY, Run};
 use crate::error::AgentError;
@@ -11,9 +12,9 @@ impl Run {
     /// The client gave its results: its time does not count as the agents'.
     pub(super) fn go_on(&mut self) {
         let Some(since) = self.paused.take() else { return };
-        let waited = self.now.since(since);
+        let waited = self.now.saturating_sub(since);
         for frame in self.frames.iter_mut().filter(|frame| !frame.is_over()) {
-            frame.deadline = frame.deadline.map(|deadline| deadline.after(waited));
+            frame.deadline = frame.deadline.map(|deadline| deadline.saturating_add(waited));
         }
     }
 
@@ -55,7 +56,7 @@ impl Run {
     /// Ends a frame with an error for whoever delegated to it. The entry's ends the run, which plain chat may replace
     /// where it `allows` that.
     pub(super) fn fail(&mut self, frame: FrameId, error: AgentError, allows: bool) {
-        self.happened(HappenedKind::Failed, frame, Some(error.clone()));
+        self.happened(AgentEventKind::Failed, frame, Some(error.clone()));
         if frame != ENTRY {
             self.give_up_below(frame);
             self.end(frame, error.to_string().into(), true);
@@ -66,7 +67,7 @@ impl Run {
             self.frames[ENTRY.at()].messages.iter().any(|message| matches!(message, Message::Model(_)));
         if !begun && allows {
             self.degraded = Some(Degraded::DirectChat);
-            self.happened(HappenedKind::Degraded(Degraded::DirectChat), ENTRY, None);
+            self.happened(AgentEventKind::Degraded, ENTRY, None);
         }
         self.finish_early();
     }

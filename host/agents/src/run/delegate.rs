@@ -77,7 +77,7 @@ impl Run {
             );
             return about(ErrorKind::CircularDelegation, what);
         }
-        let deepest = self.team.settings().max_depth;
+        let deepest = self.team.settings.max_depth;
         if frame.depth() >= deepest {
             let what = format!("Work is delegated at most {deepest} levels deep. Do it yourself.");
             return about(ErrorKind::Delegation, what);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use leafgate_admin::AgentEventKind;
 use leafgate_answer::{AnswerText, Call};
 
 use crate::error::AgentError;
@@ -55,8 +56,8 @@ pub struct ClientResult {
 /// Something that operators want to know. It holds names of the team, of tools as the client offers them, and numbers only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
-    /// What.
-    pub kind: HappenedKind,
+    /// What; with what a degraded run makes do, [`crate::Run::degraded`] says.
+    pub kind: AgentEventKind,
     /// The frame that it happened to; of work that was delegated, the new one.
     pub frame: FrameId,
     /// The agent of that frame; of work that was delegated, the one that did so.
@@ -67,23 +68,6 @@ pub struct Happened {
     pub error: Option<AgentError>,
     /// The first of the tools that were withheld, as the client offers them.
     pub tools: Vec<Arc<str>>,
-}
-
-/// What happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HappenedKind {
-    /// Tools of the client were withheld from an agent.
-    Withheld,
-    /// Work was delegated.
-    Delegated,
-    /// An agent reported. Its frame is over.
-    Reported,
-    /// A call was answered with an error and nothing was run. Its frame goes on.
-    Refused,
-    /// An agent did not come to its end. Its frame is over.
-    Failed,
-    /// The run goes on with less.
-    Degraded(Degraded),
 }
 
 leafgate_words::words! {

@@ -5,28 +5,23 @@ use std::sync::Arc;
 use leafgate_answer::{AnswerText, Call, Reply};
 use serde_json::Value;
 
+use crate::Tick;
 use crate::name::AgentName;
 use crate::prompt::DelegationTarget;
-use crate::tick::Tick;
 use crate::tools::ToolNames;
 
 /// What a delegated agent is told that answers without a call.
 pub(crate) const NUDGE: &str = "Please complete your task and call reportOut with your findings.";
 
-/// Names a frame of a run; the entry's is the first.
+/// Names a frame of a run by its number; the entry's is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FrameId(pub(crate) u32);
+pub struct FrameId(pub u32);
 
 /// Names a request to a model. Each one is asked once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub(crate) u32);
 
 impl FrameId {
-    /// Its number, from 0.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-
     pub(crate) fn at(self) -> usize {
         self.0 as usize
     }
@@ -164,19 +159,13 @@ pub struct Frame {
 }
 
 /// The calls of the last answer, while they have no results.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct OpenTurn {
     pub(super) slots: Vec<OpenCall>,
     /// The frame ends with this report, once the calls before it have their results.
     pub(super) report: Option<AnswerText>,
     /// What the client said meanwhile.
     pub(super) said: Vec<AnswerText>,
-}
-
-impl OpenTurn {
-    pub(super) fn new() -> Self {
-        OpenTurn { slots: Vec::new(), report: None, said: Vec::new() }
-    }
 }
 
 #[derive(Clone, Debug)]

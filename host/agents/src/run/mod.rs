@@ -9,21 +9,20 @@ mod result;
 
 use std::sync::Arc;
 
+use leafgate_admin::AgentEventKind;
 use leafgate_answer::{AnswerText, Call, Finish, Reply};
 
+use crate::Tick;
 use crate::error::{AgentError, ErrorKind};
 use crate::limits::RunLimits;
 use crate::mark::{ClientKey, RunId};
 use crate::name::AgentName;
 use crate::team::{Agent, Team};
-use crate::tick::Tick;
 use crate::tools::ToolNames;
 use delegate::DelegationOrder;
 use frame::{OpenCall, OpenTurn, SlotState};
 
-pub use effect::{
-    ClientCall, ClientResult, Degraded, Happened, HappenedKind, RunEffect, RunEffects, RunError, Why,
-};
+pub use effect::{ClientCall, ClientResult, Degraded, Happened, RunEffect, RunEffects, RunError, Why};
 pub use frame::{CallOutcome, Frame, FrameId, FrameState, Message, ModelTurn, RequestId};
 pub use result::AgentLoopResult;
 
@@ -91,7 +90,7 @@ impl Run {
         let agent = agent.ok_or(RunError::NoAgent)?.clone();
         let mut run = Run {
             id: opening.id,
-            model: opening.model.or_else(|| team.settings().default_model.clone()),
+            model: opening.model.or_else(|| team.settings.default_model.clone()),
             team,
             limits,
             key,
@@ -165,7 +164,7 @@ impl Run {
         entry.prompt =
             self.team.agent(entry.agent.as_str()).map(|a| a.system_prompt.clone()).unwrap_or_default();
         self.degraded = Some(Degraded::SingleAgent);
-        self.happened(HappenedKind::Degraded(Degraded::SingleAgent), ENTRY, None);
+        self.happened(AgentEventKind::Degraded, ENTRY, None);
         self.ask(ENTRY);
         Ok(self.advance())
     }
@@ -231,7 +230,7 @@ impl Run {
             let late = !frame.is_over() && frame.deadline.is_some_and(|deadline| deadline <= now);
             if late {
                 let (id, agent) = (frame.id, frame.agent.clone());
-                let seconds = self.team.settings().delegation_timeout.as_secs();
+                let seconds = self.team.settings.delegation_timeout.as_secs();
                 let what = format!("`{agent}` did not report within {seconds} seconds.");
                 let error = AgentError::new(ErrorKind::AgentExecution, Some(&agent), what);
                 self.fail(id, error, false);
@@ -337,7 +336,7 @@ impl Run {
             completed: false,
         });
         if !withheld.is_empty() {
-            let happened = Happened { tools: withheld, ..self.happening(HappenedKind::Withheld, id) };
+            let happened = Happened { tools: withheld, ..self.happening(AgentEventKind::Withheld, id) };
             self.effects.push(RunEffect::Happened(happened));
         }
         self.bytes += self.frames[id.at()].prompt.len();
@@ -345,12 +344,12 @@ impl Run {
         id
     }
 
-    fn happening(&self, kind: HappenedKind, frame: FrameId) -> Happened {
+    fn happening(&self, kind: AgentEventKind, frame: FrameId) -> Happened {
         let agent = self.frames[frame.at()].agent.clone();
         Happened { kind, frame, agent, to: None, error: None, tools: Vec::new() }
     }
 
-    fn happened(&mut self, kind: HappenedKind, frame: FrameId, error: Option<AgentError>) {
+    fn happened(&mut self, kind: AgentEventKind, frame: FrameId, error: Option<AgentError>) {
         let happened = Happened { error, ..self.happening(kind, frame) };
         self.effects.push(RunEffect::Happened(happened));
     }
@@ -370,14 +369,14 @@ impl Run {
         } else {
             self.say(frame, Message::Nudge);
             self.frames[frame.at()].state = FrameState::Waiting;
-            self.frames[frame.at()].open = Some(OpenTurn::new());
+            self.frames[frame.at()].open = Some(OpenTurn::default());
         }
     }
 
     /// Begins what the calls of a reply ask for, in call order.
     fn carry_out(&mut self, frame: FrameId, reply: &Reply) {
         self.frames[frame.at()].state = FrameState::Waiting;
-        self.frames[frame.at()].open = Some(OpenTurn::new());
+        self.frames[frame.at()].open = Some(OpenTurn::default());
         for (at, call) in reply.calls.iter().enumerate() {
             let state = self.begin(frame, at, call);
             if let Some(open) = &mut self.frames[frame.at()].open {
@@ -403,7 +402,7 @@ impl Run {
             Err(error) => {
                 // Of those beyond the limit the first one tells it.
                 if at <= self.limits.calls {
-                    self.happened(HappenedKind::Refused, frame, Some(error.clone()));
+                    self.happened(AgentEventKind::Refused, frame, Some(error.clone()));
                 }
                 self.done(error.to_string().into(), true, false)
             }
@@ -421,8 +420,9 @@ impl Run {
                 let chain = of.chain.clone();
                 let work = Message::Work { description, expectations };
                 let id = self.open(&agent, Some((frame, at)), chain, work);
-                self.frames[id.at()].deadline = Some(self.now.after(self.team.settings().delegation_timeout));
-                let delegated = self.happening(HappenedKind::Delegated, frame);
+                self.frames[id.at()].deadline =
+                    Some(self.now.saturating_add(self.team.settings.delegation_timeout));
+                let delegated = self.happening(AgentEventKind::Delegated, frame);
                 let delegated = Happened { frame: id, to: Some(agent.name), ..delegated };
                 self.effects.push(RunEffect::Happened(delegated));
                 SlotState::Delegated

@@ -1,5 +1,7 @@
 //! What a run came to.
 
+use std::time::Duration;
+
 use leafgate_answer::{AnswerText, Call};
 use serde_json::{Value, json};
 
@@ -25,14 +27,14 @@ impl<'r> AgentLoopResult<'r> {
         })
     }
 
-    /// Returns it as JSON. `epoch` is what the ticks count from, in milliseconds of Unix time.
-    pub fn to_json(&self, epoch: u64) -> Value {
+    /// Returns it as JSON. `epoch` is what the ticks count from, in Unix time.
+    pub fn to_json(&self, epoch: Duration) -> Value {
         let invocations = self.tool_invocations().map(|(call, outcome)| {
             json!({
                 "toolName": call.name.expose(),
                 "parameters": call.arguments.expose(),
                 "result": outcome.text.expose(),
-                "timestamp": epoch.saturating_add(outcome.at.as_millis()),
+                "timestamp": epoch.saturating_add(outcome.at).as_millis() as u64,
             })
         });
         json!({

@@ -77,7 +77,7 @@ fn every_form_of_the_file_is_the_same_team() {
 #[test]
 fn the_defaults_and_what_the_file_says_beside_its_team() {
     let mut file = json!({ "entryAgent": "a", "agents": [agent("a")] });
-    let settings = read(&file).unwrap().settings().clone();
+    let settings = read(&file).unwrap().settings;
     assert_eq!((settings.max_depth, settings.max_iterations), (5, 50));
     assert_eq!(
         (settings.delegation_timeout, settings.system_as),
@@ -87,7 +87,7 @@ fn the_defaults_and_what_the_file_says_beside_its_team() {
     file["leafgate"] = json!({ "defaultModel": "m", "maxDepth": 2, "maxIterations": 9,
         "delegationTimeoutMs": 1500, "systemAs": "user", "progress": false });
     let team = read(&file).unwrap();
-    let settings = team.settings();
+    let settings = &team.settings;
     assert_eq!((settings.max_depth, settings.max_iterations, settings.progress), (2, 9, false));
     assert_eq!(
         (settings.delegation_timeout, settings.system_as),
@@ -272,7 +272,7 @@ fn comments_and_trailing_commas_stand_anywhere_but_in_texts() {
         format!("\u{feff}{{ // \u{e9}\n\"entryAgent\": {name}, /* x\n y */ \"agents\": [{said}, ], }}")
     };
     let (team, warnings) = Team::read(&file("\"a\"")).unwrap();
-    assert_eq!((team.agents()[0].description.as_str(), warnings.len()), ("// no /* \" ", 0));
+    assert_eq!((team.agents[0].description.as_str(), warnings.len()), ("// no /* \" ", 0));
     let error = Team::read(&file("7")).unwrap_err().to_string();
     assert_eq!(error, "line 2, /entryAgent: the name of an agent is expected");
     for wrong in

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use leafgate_agents::{
-    Degraded, ErrorKind, FrameState, HappenedKind, Message, Run, RunError, RunLimits, Runs, RunsLimits,
+    AgentEventKind, Degraded, ErrorKind, FrameState, Message, Run, RunError, RunLimits, Runs, RunsLimits,
     SystemAs, Tick, Why,
 };
 use leafgate_answer::Reply;
@@ -40,7 +40,7 @@ fn a_result_has_the_documents_members() {
         vec![("coordinator", vec![calls(&[("run", json!({ "x": 1 }))]).into(), says("Done.").into()])];
     let mut stage = Stage::new(&three(), script);
     stage.play_out();
-    let json = stage.run.result().to_json(1_000_000);
+    let json = stage.run.result().to_json(Tick::from_secs(1_000));
     assert_eq!(json["finalResponse"], "Done.");
     assert_eq!(json["completed"], true);
     let invocation =
@@ -183,7 +183,7 @@ fn an_agent_has_the_tools_that_it_may_use() {
     ];
     let mut stage = Stage::new(&team, script);
     assert!(stage.run.frames()[0].tools.is_empty());
-    assert_eq!((stage.happened[0].kind, stage.happened[0].tools.len()), (HappenedKind::Withheld, 3));
+    assert_eq!((stage.happened[0].kind, stage.happened[0].tools.len()), (AgentEventKind::Withheld, 3));
     stage.answer(0);
     let reader = &stage.run.frames()[1];
     assert_eq!(reader.tools.iter().map(|tool| &**tool).collect::<Vec<_>>(), ["read_file"]);
@@ -207,7 +207,7 @@ fn another_configuration_serves_the_next_run_and_not_this_one() {
     assert_eq!(running.run.frames()[1].agent.as_str(), "reviewer");
     let mut next = Stage::new(&serving, script());
     next.answer(0);
-    assert_eq!(next.run.team().settings().system_as, SystemAs::User);
+    assert_eq!(next.run.team().settings.system_as, SystemAs::User);
     assert_eq!((next.run.frames().len(), kinds(&next)), (1, vec![ErrorKind::Delegation]));
 }
 
@@ -230,7 +230,7 @@ fn delegations_of_one_answer_run_side_by_side_and_their_results_stand_in_call_or
     stage.answer(1);
     stage.answer(0);
     assert_eq!(stage.given.len(), 2, "calls of all frames come in one answer");
-    stage.client(|call| format!("{} for {}", call.name.expose(), call.frame.number()));
+    stage.client(|call| format!("{} for {}", call.name.expose(), call.frame.0));
     assert_eq!(stage.asked.len(), 1);
     stage.answer(0);
     assert_eq!(stage.results(0), ["from the reviewer", "read_file for 0", "from the researcher"]);
@@ -345,7 +345,7 @@ fn what_is_refused_or_withheld_is_told_by_the_name_that_the_client_gave_it() {
     let withheld = stage.happened.iter().flat_map(|what| &what.tools);
     assert_eq!(withheld.map(|name| &**name).collect::<Vec<_>>(), ["write_file", "run"]);
     stage.answer(0);
-    let refused = stage.happened.iter().filter(|what| what.kind == HappenedKind::Refused);
+    let refused = stage.happened.iter().filter(|what| what.kind == AgentEventKind::Refused);
     let refused = refused.map(|what| what.error.as_ref().unwrap().tool.as_deref());
     assert_eq!(refused.collect::<Vec<_>>(), [Some("write_file"), None, Some("delegateWork")]);
     assert_eq!(stage.run.frames().len(), 1, "a list of tools without delegateWork delegates nothing");
@@ -434,7 +434,7 @@ fn work_that_takes_too_long_is_given_up_with_all_below() {
     stage.answer(0);
     let (request, _) = stage.asked[0].clone();
     let deadline = stage.run.deadline().unwrap();
-    let early = stage.run.elapse(Tick::from_millis(deadline.as_millis() - 1));
+    let early = stage.run.elapse(deadline - Tick::from_millis(1));
     stage.take(early);
     assert!(stage.aborted.is_empty());
     let effects = stage.run.elapse(deadline);
@@ -463,7 +463,7 @@ fn the_time_of_the_client_does_not_count() {
     let now = stage.tick();
     assert!(stage.run.elapse(now).is_empty(), "the client has the turn");
     stage.client(|_| "ok".to_owned());
-    assert!(stage.run.deadline().unwrap().since(first).as_millis() >= 60_000);
+    assert!(stage.run.deadline().unwrap() - first >= Tick::from_secs(60));
     stage.play_out();
     assert_eq!(stage.results(0), ["r"]);
 }

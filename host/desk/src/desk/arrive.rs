@@ -12,7 +12,7 @@ use crate::identity::{ConnectionId, RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal, Room};
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Arrival, Turn, TurnClient};
+use crate::turn::{Arrival, Turn};
 
 /// The outcome of a request that the policy or a mode paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,30 +55,26 @@ impl<G: Reviewer> Desk<G> {
     pub fn pause(&mut self, arrival: impl Into<Arrival<G>>, now: Tick) -> Admission {
         let arrival = arrival.into();
         self.run_clock(now);
-        if let Some(turn) = self.pending_as(&arrival.key, &arrival.paused.holds) {
-            self.attach(turn, arrival.paused.connection);
+        if let Some(turn) = self.pending_as(&arrival.key, &arrival.holds) {
+            self.attach(turn, arrival.connection);
             return Admission::Joined(turn);
         }
         if let Some(dismissal) = self.decided(&arrival, now) {
-            self.refuse(dismissal, arrival.paused.connection);
+            self.refuse(dismissal, arrival.connection);
             return Admission::Dismissed(dismissal);
         }
-        match self.shares(&arrival) {
-            Some(shared) => self.take_beside(arrival, shared, now),
-            None => self.take_in(arrival, now),
-        }
+        let shared = self.shares(&arrival);
+        self.take_in(arrival, shared, now)
     }
 
     /// Event: a connection is lost. Its turn waits a short time for the same request on another
     /// one.
     pub fn lose(&mut self, connection: ConnectionId, now: Tick) {
         self.run_clock(now);
-        let lost = self.connections.remove(&connection).and_then(|turn| self.turns.get_mut(&turn));
+        let lost = self.turns.values_mut().find(|turn| turn.connection() == Some(connection));
         if let Some(turn) = lost {
-            turn.client = TurnClient::Lost { until: now.after(self.limits.linger) };
-            let turn = turn.id;
-            self.todo.push(Effect::Changed(turn));
-            self.account(turn);
+            turn.lost = Some(now.after(self.limits.linger));
+            self.todo.push(Effect::Changed(turn.id));
         }
     }
 
@@ -86,12 +82,11 @@ impl<G: Reviewer> Desk<G> {
     /// beside a turn several times at once, and each wants an answer: so a side request takes over
     /// only from a connection that is lost.
     fn pending_as(&self, key: &RequestKey, holds: &[Hold]) -> Option<TurnId> {
-        let is_same = |turn: &Turn<G>| {
+        let is_same = |turn: &&Turn<G>| {
             let takes_over = turn.class != TurnClass::Side || turn.connection().is_none();
             turn.key == *key && takes_over && turn.holds.show(holds)
         };
-        let line = self.lines.get(&key.session)?;
-        line.iter().copied().find(|turn| self.turns.get(turn).is_some_and(is_same))
+        self.line(&key.session).find(is_same).map(|turn| turn.id)
     }
 
     /// Gives a turn's answer to another connection. The former one is answered at once, because it
@@ -101,14 +96,12 @@ impl<G: Reviewer> Desk<G> {
         if found.connection() == Some(connection) {
             return;
         }
-        if let Some(old) = found.connection() {
-            self.connections.remove(&old);
-            self.todo.push(Effect::Answer { turn: Some(turn), to: old, dismissal: Dismissal::Replaced });
+        if let Some(to) = found.connection() {
+            self.todo.push(Effect::Answer { turn: Some(turn), to, dismissal: Dismissal::Replaced });
         }
-        found.client = TurnClient::Connected(connection);
-        found.joined = found.joined.saturating_add(1);
-        self.connections.insert(connection, turn);
-        self.account(turn);
+        found.arrival.paused.connection = connection;
+        found.lost = None;
+        found.is_joined = true;
         self.todo.push(Effect::Changed(turn));
     }
 
@@ -119,63 +112,54 @@ impl<G: Reviewer> Desk<G> {
             return Some(Dismissal::CancelledBefore { reason, limit });
         }
         // A title for a question that nobody answers is of no use.
-        if arrival.paused.class == TurnClass::Side && self.cancels.by_user(session, now) {
+        if arrival.class == TurnClass::Side && self.cancels.by_user(session, now) {
             return Some(Dismissal::CancelledBefore { reason: CancelReason::User, limit });
         }
-        let fallen = arrival.paused.mode.is_some_and(|pause| !self.modes.stands(pause));
-        (fallen && arrival.paused.holds.is_empty())
-            .then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
+        let fallen = arrival.mode.is_some_and(|pause| !self.modes.stands(pause));
+        (fallen && arrival.holds.is_empty()).then_some(Dismissal::Cancelled(CancelReason::ModeDisabled))
     }
 
-    /// Has a side request share the decision of a turn, where there is room for it.
-    fn take_beside(&mut self, arrival: Arrival<G>, shared: SharedDecision, now: Tick) -> Admission {
+    /// Makes a turn of a request, where there is room: one that is asked about, or that shares a decision.
+    fn take_in(&mut self, arrival: Arrival<G>, shared: Option<SharedDecision>, now: Tick) -> Admission {
+        if shared.is_none() {
+            if arrival.class == TurnClass::Main {
+                let by_mode = self.turns_of(&arrival.key.session, Turn::waits_by_mode);
+                self.discard(by_mode, CancelReason::Superseded, now);
+            }
+            // What was superseded by the same question in another manner is not asked again: it waits.
+            self.cancels.forget(&arrival.key.session, &arrival.question);
+        }
         if let Some(room) = self.full(&arrival) {
-            self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
+            self.refuse(Dismissal::NoRoom(room), arrival.connection);
             return Admission::Refused(room);
         }
-        let side = self.insert(arrival, now);
+        let id = self.insert(arrival, now);
         match shared {
-            SharedDecision::With(lead) => {
-                self.join_lead(side, lead);
+            None => {
+                self.todo.push(Effect::Changed(id));
+                match self.turns.get(&id).is_some_and(|turn| turn.queued) {
+                    true => Admission::Queued(id),
+                    false => Admission::Waiting(id),
+                }
+            }
+            Some(SharedDecision::With(lead)) => {
+                self.join_lead(id, lead);
                 self.todo.push(Effect::Changed(lead));
                 Admission::Beside(lead)
             }
-            SharedDecision::Decided(lead, ending) => {
-                self.join_lead(side, lead);
-                self.end(side, ending, now);
+            Some(SharedDecision::Decided(lead, ending)) => {
+                self.join_lead(id, lead);
+                self.end(id, ending, now);
                 Admission::Decided
             }
         }
-    }
-
-    /// Makes a turn of a request, where there is room.
-    fn take_in(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
-        if arrival.paused.class == TurnClass::Main {
-            self.supersede(&arrival.key.session, now);
-        }
-        // What was superseded by the same question in another manner is not asked again: it waits.
-        self.cancels.forget(&arrival.key.session, &arrival.question);
-        match self.full(&arrival) {
-            Some(room) => {
-                self.refuse(Dismissal::NoRoom(room), arrival.paused.connection);
-                Admission::Refused(room)
-            }
-            None => self.admit(arrival, now),
-        }
-    }
-
-    /// Gives up what waits in a session because of a mode.
-    fn supersede(&mut self, session: &str, now: Tick) {
-        let by_mode: Vec<_> =
-            self.main_line(session).filter(|turn| turn.waits_by_mode()).map(|turn| turn.id).collect();
-        self.discard(by_mode, CancelReason::Superseded, now);
     }
 
     /// The bound that a request would exceed.
     fn full(&self, arrival: &Arrival<G>) -> Option<Room> {
         let limits = &self.limits;
         let line = self.main_line(&arrival.key.session).count();
-        let queues = arrival.paused.class == TurnClass::Main && line > 0;
+        let queues = arrival.class == TurnClass::Main && line > 0;
         if self.turns.len() >= limits.turns {
             Some(Room::Turns { limit: limits.turns })
         } else if queues && line > limits.queued {
@@ -187,27 +171,16 @@ impl<G: Reviewer> Desk<G> {
         }
     }
 
-    fn admit(&mut self, arrival: Arrival<G>, now: Tick) -> Admission {
-        let id = self.insert(arrival, now);
-        self.todo.push(Effect::Changed(id));
-        match self.turns.get(&id).is_some_and(|turn| turn.queued) {
-            true => Admission::Queued(id),
-            false => Admission::Waiting(id),
-        }
-    }
-
     fn insert(&mut self, arrival: Arrival<G>, now: Tick) -> TurnId {
         self.last = TurnId(self.last.0 + 1);
         let id = self.last;
         let session = Arc::clone(&arrival.key.session);
-        let connection = arrival.paused.connection;
-        debug_assert!(!self.connections.contains_key(&connection), "a connection waits for one answer");
+        let connection = arrival.connection;
+        let waits_already = |turn: &Turn<G>| turn.connection() == Some(connection);
+        debug_assert!(!self.turns.values().any(waits_already), "a connection waits for one answer");
         let mut turn = Turn::new(id, arrival, &self.limits, now);
         turn.queued = turn.class == TurnClass::Main && self.front(&session).is_some();
-        self.lines.entry(Arc::clone(&session)).or_default().push_back(id);
         self.turns.insert(id, turn);
-        self.connections.insert(connection, id);
-        self.account(id);
         self.space_out(&session);
         id
     }

@@ -16,7 +16,7 @@ use crate::identity::{RequestKey, TurnId};
 use crate::reason::{CancelReason, Dismissal};
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Arrival, Turn, TurnClient};
+use crate::turn::{Arrival, Turn};
 
 /// Turns whose decision is kept for side requests that come after it, and additions that a person
 /// let go: a client has a handful of them.
@@ -58,7 +58,7 @@ impl<G: Reviewer> Desk<G> {
             let shows = Some((turn.draft.document().format(), turn.rendering.body.clone()));
             Some(Lead { turn: turn.id, said: Arc::clone(turn.said.as_ref()?), shows })
         };
-        let waiting = self.turns.values().rev().filter(|turn| !turn.holds().is_empty()).filter_map(lead);
+        let waiting = self.turns.values().rev().filter(|turn| !turn.holds.list.is_empty()).filter_map(lead);
         let over = |lately: &DecidedLately| {
             Some(Lead { turn: lately.turn, said: Arc::clone(lately.said.as_ref()?), shows: None })
         };
@@ -76,7 +76,7 @@ impl<G: Reviewer> Desk<G> {
     pub fn stand_beside(&mut self, side: TurnId, repeats: Repeats, now: Tick) {
         self.run_clock(now);
         let Some(found) = self.turns.get(&side).filter(|turn| turn.stands_alone()) else { return };
-        let holds: Vec<Hold> = found.holds().iter().map(|held| held.hold.clone()).collect();
+        let holds: Vec<Hold> = found.holds.list.iter().map(|held| held.hold.clone()).collect();
         match self.shared(&repeats, &found.to, &holds) {
             Some(SharedDecision::With(lead)) => {
                 let mut moved = found.beside.clone();
@@ -89,7 +89,7 @@ impl<G: Reviewer> Desk<G> {
             // Somebody may look at it by now.
             Some(SharedDecision::Decided(..)) | None => {
                 if let Some(found) = self.turns.get_mut(&side) {
-                    found.adds = Some(repeats.adds);
+                    found.arrival.repeats = Some(repeats);
                 }
             }
         }
@@ -97,22 +97,21 @@ impl<G: Reviewer> Desk<G> {
 
     /// What a side request that arrives shares, where it may.
     pub(super) fn shares(&self, arrival: &Arrival<G>) -> Option<SharedDecision> {
-        if arrival.paused.class != TurnClass::Side {
+        if arrival.class != TurnClass::Side {
             return None;
         }
         let same = |turn: &&Turn<G>| turn.class == TurnClass::Side && turn.key == arrival.key;
-        let line = self.lines.get(&arrival.key.session).into_iter().flatten();
-        if let Some(first) = line.filter_map(|turn| self.turns.get(turn)).find(same)
-            && first.holds.show(&arrival.paused.holds)
+        if let Some(first) = self.line(&arrival.key.session).find(same)
+            && first.holds.show(&arrival.holds)
             && !first.is_edited()
         {
             return Some(SharedDecision::With(first.with.unwrap_or(first.id)));
         }
         let again = self.lately.decided.iter().rev().find(|lately| lately.key.as_ref() == Some(&arrival.key));
-        if let Some(again) = again.filter(|again| again.covers(&arrival.paused.holds)) {
+        if let Some(again) = again.filter(|again| again.covers(&arrival.holds)) {
             return Some(SharedDecision::Decided(again.turn, again.ending));
         }
-        self.shared(arrival.repeats.as_ref()?, &arrival.paused.to, &arrival.paused.holds)
+        self.shared(arrival.repeats.as_ref()?, &arrival.to, &arrival.holds)
     }
 
     fn shared(&self, repeats: &Repeats, to: &Destination, holds: &[Hold]) -> Option<SharedDecision> {
@@ -137,7 +136,6 @@ impl<G: Reviewer> Desk<G> {
         let Some(found) = self.turns.get_mut(&side) else { return };
         found.with = Some(lead);
         found.beside.clear();
-        self.account(side);
         if let Some(lead) = self.turns.get_mut(&lead) {
             lead.beside.push(side);
         }
@@ -155,8 +153,8 @@ impl<G: Reviewer> Desk<G> {
         }
         for &side in &turn.beside {
             let Some(found) = self.turns.get(&side) else { continue };
-            let ending = match (ending, found.client) {
-                (TurnEnding::Sent { .. }, TurnClient::Lost { .. }) => TurnEnding::CLIENT_GONE,
+            let ending = match (ending, found.lost) {
+                (TurnEnding::Sent { .. }, Some(_)) => TurnEnding::CLIENT_GONE,
                 (ending, _) => turn.shared_ending(ending),
             };
             self.end(side, ending, now);
@@ -175,7 +173,6 @@ impl<G: Reviewer> Desk<G> {
             } else {
                 Vec::new()
             };
-            self.account(side);
             self.todo.push(Effect::Changed(side));
         }
     }
@@ -186,15 +183,15 @@ impl<G: Reviewer> Desk<G> {
             TurnEnding::Sent { by } => by == "user",
             TurnEnding::Discarded(dismissal) => dismissal == Dismissal::Cancelled(CancelReason::User),
         };
-        if !by_person || turn.with.is_some() || turn.holds().is_empty() {
+        if !by_person || turn.with.is_some() || turn.holds.list.is_empty() {
             return;
         }
-        if let (TurnEnding::Sent { .. }, Some(adds), false) = (ending, turn.adds, turn.is_edited()) {
-            self.lately.known.push(adds);
+        if let (TurnEnding::Sent { .. }, Some(repeats), false) = (ending, &turn.repeats, turn.is_edited()) {
+            self.lately.known.push(repeats.adds);
             let surplus = self.lately.known.len().saturating_sub(MOST_KEPT);
             self.lately.known.drain(..surplus);
         }
-        let asked = turn.holds().iter().map(|held| (Arc::clone(&held.hold.rule), held.hold.cause));
+        let asked = turn.holds.list.iter().map(|held| (Arc::clone(&held.hold.rule), held.hold.cause));
         self.lately.decided.push(DecidedLately {
             turn: turn.id,
             key: (turn.class == TurnClass::Side).then(|| turn.key.clone()),

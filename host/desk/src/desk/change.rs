@@ -40,7 +40,7 @@ impl<G: Reviewer> Desk<G> {
         if found.version != revised.base {
             return Err(DeskError::Conflict { turn });
         }
-        let session = Arc::clone(found.session());
+        let session = Arc::clone(&found.session);
         let Some(outcome) = revised.outcome else { return Ok(()) };
         let (before, limit) = (found.memory, self.limits.memory);
         let total = self.memory().saturating_sub(before).saturating_add(outcome.memory);
@@ -48,13 +48,13 @@ impl<G: Reviewer> Desk<G> {
             return Err(DeskError::NoRoom { turn, limit });
         }
         let Some(found) = self.turns.get_mut(&turn) else { return Ok(()) };
-        found.draft = Arc::new(outcome.draft);
         found.version = outcome.version;
-        found.rendering = outcome.rendering;
-        found.extract = outcome.extract;
-        found.memory = outcome.memory;
+        let arrival = &mut found.arrival;
+        arrival.paused.draft = Arc::new(outcome.draft);
+        arrival.rendering = outcome.rendering;
+        arrival.extract = outcome.extract;
+        arrival.memory = outcome.memory;
         found.holds.meet(outcome.verdict, now);
-        self.account(turn);
         // A new pause may move the deadline, and with it those of the turns behind.
         self.space_out(&session);
         self.todo.push(Effect::Changed(turn));

@@ -95,7 +95,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns the conversation that a person looks at.
     pub fn active(&self) -> Option<ActiveSession> {
-        let session = self.sessions.active()?;
+        let session = self.sessions.active.as_ref()?;
         Some(ActiveSession { label: self.sessions.label(session)?, id: session.to_string() })
     }
 
@@ -105,16 +105,14 @@ impl<G: Reviewer> Desk<G> {
     }
 
     fn count_of(&self, session: &str) -> usize {
-        let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.with.is_none()).count()
+        self.line(session).filter(|turn| turn.with.is_none()).count()
     }
 
     /// Returns whether the active conversation is another one now.
     pub(super) fn tidy(&mut self, now: Tick) -> bool {
-        let (limits, lines) = (&self.limits, &self.lines);
-        let is_other = self
-            .sessions
-            .tidy(now, limits.session_ttl, limits.sessions, |session| lines.contains_key(session));
+        let (limits, turns) = (&self.limits, &self.turns);
+        let has_turns = |session: &str| turns.values().any(|turn| *turn.session == *session);
+        let is_other = self.sessions.tidy(now, limits.session_ttl, limits.sessions, has_turns);
         self.forget_saved();
         is_other
     }

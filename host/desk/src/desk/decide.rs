@@ -14,7 +14,7 @@ use crate::identity::{ConnectionId, TurnId};
 use crate::reason::{CancelReason, Dismissal};
 use crate::reviewer::Reviewer;
 use crate::tick::Tick;
-use crate::turn::{Turn, TurnClient};
+use crate::turn::Turn;
 
 /// How a turn ends.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ impl<G: Reviewer> Desk<G> {
     /// Where it is over already, or out of time.
     pub fn cancel(&mut self, turn: TurnId, reason: CancelReason, now: Tick) -> Result<(), DeskError> {
         let found = self.actionable(turn, now)?;
-        let (session, class) = (Arc::clone(found.session()), found.class);
+        let (session, class) = (Arc::clone(&found.session), found.class);
         self.forget_old(1);
         self.discard([turn], reason, now);
         if class == TurnClass::Main && reason == CancelReason::User {
@@ -108,8 +108,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Some of the turns of a session, in order of arrival.
     pub(super) fn turns_of(&self, session: &str, which: impl Fn(&Turn<G>) -> bool) -> Vec<TurnId> {
-        let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| which(turn)).map(|turn| turn.id).collect()
+        self.line(session).filter(|turn| which(turn)).map(|turn| turn.id).collect()
     }
 
     /// Event: time has passed.
@@ -125,11 +124,11 @@ impl<G: Reviewer> Desk<G> {
         self.forget_old(0);
         self.cancels.pass(now);
         self.lately.pass(now);
-        while let Some(&(_, turn)) = self.wakes.first().filter(|(at, _)| *at <= now) {
-            match self.turns.get(&turn).map(Turn::ending_by_time) {
-                Some(ending) => self.end(turn, ending, now),
-                None => drop(self.wakes.pop_first()),
-            }
+        while let Some(due) =
+            self.turns.values().filter(|turn| turn.is_due(now)).min_by_key(|turn| turn.wake())
+        {
+            let (turn, ending) = (due.id, due.ending_by_time());
+            self.end(turn, ending, now);
         }
     }
 
@@ -139,21 +138,18 @@ impl<G: Reviewer> Desk<G> {
         if matches!(ending, TurnEnding::Sent { .. }) {
             turn.holds.answer();
         }
-        self.discount(turn.id, turn.counted);
         self.remember(&turn, ending, now);
         self.keep_decision(&turn, ending, now);
         self.todo.push(Effect::Changed(turn.id));
-        let (id, session) = (turn.id, Arc::clone(turn.session()));
         if let Some(to) = turn.connection() {
-            self.connections.remove(&to);
             self.todo.push(turn.answer(ending, to));
         }
-        self.move_up(&session, id, now);
+        self.move_up(&turn.session, now);
         self.end_beside(&turn, ending, now);
     }
 
     fn remember(&mut self, turn: &Turn<G>, ending: TurnEnding, now: Tick) {
-        let (session, question) = (turn.session(), turn.question);
+        let (session, question) = (&turn.session, turn.question);
         match ending {
             TurnEnding::Discarded(Dismissal::Cancelled(reason)) if reason.lasts() => {
                 let until = now.after(self.limits.cancel_holds);
@@ -180,22 +176,13 @@ impl<G: Reviewer> Desk<G> {
         self.over.drain(..surplus);
     }
 
-    /// Removes a turn from its session's queue. If it was at the front, the time of the next one
-    /// starts.
-    fn move_up(&mut self, session: &str, gone: TurnId, now: Tick) {
-        let Some(line) = self.lines.get_mut(session) else { return };
-        line.retain(|&turn| turn != gone);
-        if line.is_empty() {
-            self.lines.remove(session);
-            return;
-        }
+    /// A turn of a session is gone. If it was at the front, the time of the next one starts.
+    fn move_up(&mut self, session: &str, now: Tick) {
         let front = self.front(session).and_then(|front| self.turns.get_mut(&front));
         if let Some(front) = front.filter(|front| front.queued) {
             front.queued = false;
             front.holds.begin(now);
-            let front = front.id;
-            self.todo.push(Effect::Changed(front));
-            self.account(front);
+            self.todo.push(Effect::Changed(front.id));
         }
         self.space_out(session);
     }
@@ -204,21 +191,21 @@ impl<G: Reviewer> Desk<G> {
 impl<G> Turn<G> {
     /// Checks whether it can be sent as it is.
     fn may_leave(&self) -> Result<(), DeskError> {
-        if let Some(hold) = self.block() {
+        if let Some(hold) = &self.holds.block {
             return Err(DeskError::Blocked(Box::new(hold.clone())));
         }
-        Ok(self.validate()?)
+        self.draft.validate().map_err(DeskError::Invalid)
     }
 
     /// Returns how its deadline ends it. Without a client nothing is sent: nobody would get the
     /// answer, and the client's retry would cost the request a second time.
     fn ending_by_time(&self) -> TurnEnding {
         let expiry = self.expiry();
-        match self.client {
-            TurnClient::Lost { until } if self.queued || self.with.is_some() || until <= expiry.at => {
+        match self.lost {
+            Some(until) if self.queued || self.with.is_some() || until <= expiry.at => {
                 TurnEnding::CLIENT_GONE
             }
-            TurnClient::Connected(_) if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
+            None if expiry.then == OnTimeout::Resume && self.may_leave().is_ok() => {
                 TurnEnding::Sent { by: "timeout" }
             }
             _ => TurnEnding::Discarded(Dismissal::TimedOut { limit: self.holds.longest() }),

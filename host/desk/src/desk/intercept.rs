@@ -68,7 +68,7 @@ impl<G: Reviewer> Desk<G> {
 
     fn pause_by_mode(&mut self, session: &str) -> Option<ModePause> {
         if let Some(mode) =
-            self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| turn.mode)
+            self.main_line(session).filter(|turn| turn.waits_by_mode()).find_map(|turn| Some(turn.mode?.mode))
         {
             return Some(self.modes.pause_again(mode));
         }
@@ -110,17 +110,16 @@ impl<G: Reviewer> Desk<G> {
         for id in asked {
             let Some(turn) = self.turns.get_mut(&id) else { continue };
             turn.leave_mode();
-            let session = Arc::clone(turn.session());
+            let session = Arc::clone(&turn.session);
             self.todo.push(Effect::Changed(id));
-            self.account(id);
             self.space_out(&session);
         }
     }
 
     fn capture_what_waits(&mut self) {
-        let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|mode| mode != TurnMode::AutoOverride);
+        let other = |turn: &&mut Turn<G>| turn.mode.is_some_and(|pause| pause.mode != TurnMode::AutoOverride);
         for turn in self.turns.values_mut().filter(other) {
-            turn.mode = Some(TurnMode::AutoOverride);
+            turn.arrival.paused.mode = Some(self.modes.pause_again(TurnMode::AutoOverride));
             self.todo.push(Effect::Changed(turn.id));
         }
     }
@@ -163,7 +162,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns the mode in force, and what it means for the next turns.
     pub fn outlook(&self) -> Outlook {
         let mode = self.modes.mode;
-        let active = self.sessions.active().map(AsRef::as_ref);
+        let active = self.sessions.active.as_deref();
         let (pauses, text) = self.what_will_pause();
         let idle = if mode == TurnMode::Off { OFF } else { WAITING };
         let view = ModeView {
@@ -176,7 +175,7 @@ impl<G: Reviewer> Desk<G> {
             idle: self.turns.is_empty().then(|| idle.to_owned()),
             ..ModeView::default()
         };
-        Outlook { view, active: self.sessions.active().cloned(), pauses }
+        Outlook { view, active: self.sessions.active.clone(), pauses }
     }
 
     /// Whether the mode pauses any turn, and which, in words. A conversation that was selected is the

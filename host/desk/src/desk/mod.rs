@@ -12,16 +12,15 @@ mod conversation;
 mod decide;
 mod intercept;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
-use std::sync::Arc;
 
 use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 
 use crate::cancels::Cancels;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effects;
 use crate::error::{Decided, DeskError};
-use crate::identity::{ConnectionId, TurnId};
+use crate::identity::TurnId;
 use crate::limits::DeskLimits;
 use crate::mode::Modes;
 use crate::monitor::Monitor;
@@ -38,15 +37,10 @@ pub use intercept::{Asked, Outlook};
 /// The pending turns of one gate.
 pub struct Desk<G> {
     limits: DeskLimits,
+    /// In order of arrival. Of each session the first main one is at the front, the other main ones are
+    /// queued; those of other classes wait for nobody. There are seldom more than a few, and at most as
+    /// many as the limit says, so they are looked through.
     turns: BTreeMap<TurnId, Turn<G>>,
-    /// The turns of each session that has any, in order of arrival. The first main one is at the
-    /// front, the other main ones are queued. Those of other classes wait for nobody.
-    lines: HashMap<Arc<str>, VecDeque<TurnId>>,
-    /// When the clock next matters to each turn.
-    wakes: BTreeSet<(Tick, TurnId)>,
-    /// Bytes of memory of all turns.
-    memory: usize,
-    connections: HashMap<ConnectionId, TurnId>,
     /// The turns that ended last, oldest first.
     over: VecDeque<(TurnId, TurnSummary)>,
     modes: Modes,
@@ -55,8 +49,6 @@ pub struct Desk<G> {
     cancels: Cancels,
     lately: Lately,
     last: TurnId,
-    /// The deadline that was last asked for.
-    announced: Option<Tick>,
     /// What events have the gate do, until it takes that.
     todo: Effects,
 }
@@ -67,10 +59,6 @@ impl<G: Reviewer> Desk<G> {
         Desk {
             limits,
             turns: BTreeMap::new(),
-            lines: HashMap::new(),
-            wakes: BTreeSet::new(),
-            memory: 0,
-            connections: HashMap::new(),
             over: VecDeque::new(),
             modes: Modes::new(mode),
             sessions: SessionTable::default(),
@@ -78,7 +66,6 @@ impl<G: Reviewer> Desk<G> {
             cancels: Cancels::default(),
             lately: Lately::default(),
             last: TurnId(0),
-            announced: None,
             todo: Effects::new(),
         }
     }
@@ -95,7 +82,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns whether a session has turns.
     pub fn has_pending(&self, session: &str) -> bool {
-        self.lines.contains_key(session)
+        self.line(session).next().is_some()
     }
 
     /// Returns the pending turns that came after one, in order of arrival. For lists that are made
@@ -126,7 +113,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns the bytes of memory that all pending turns take, estimated. Bounded by
     /// [`DeskLimits::memory`].
     pub fn memory(&self) -> usize {
-        self.memory
+        self.turns.values().map(Turn::memory).sum()
     }
 
     /// Returns the bounds.
@@ -134,9 +121,9 @@ impl<G: Reviewer> Desk<G> {
         &self.limits
     }
 
-    /// Returns when [`Desk::elapse`] must next be called.
+    /// Returns when [`Desk::elapse`] must next be called. A call that comes too early does no harm.
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.wakes.first().map(|(at, _)| *at)
+        self.turns.values().filter_map(Turn::wake).min()
     }
 
     fn remembered(&self, turn: TurnId) -> Option<&TurnSummary> {
@@ -156,7 +143,7 @@ impl<G: Reviewer> Desk<G> {
     /// [`Desk::elapse`] was not called yet.
     fn actionable(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.turn(turn)?;
-        if found.wake().is_some_and(|at| at <= now) {
+        if found.is_due(now) {
             return Err(DeskError::Expired { turn });
         }
         Ok(found)
@@ -165,7 +152,7 @@ impl<G: Reviewer> Desk<G> {
     /// Returns such a turn at the front of its session.
     fn at_front(&self, turn: TurnId, now: Tick) -> Result<&Turn<G>, DeskError> {
         let found = self.leading(self.actionable(turn, now)?)?;
-        match self.front(found.session()) {
+        match self.front(&found.session) {
             Some(front) if found.class == TurnClass::Main && front != turn => {
                 Err(DeskError::Queued { turn, behind: front })
             }
@@ -178,10 +165,14 @@ impl<G: Reviewer> Desk<G> {
         self.turns.values().filter(|turn| turn.with.is_none())
     }
 
-    /// The main turns of a session, in order of arrival.
+    /// The turns of a session, in order of arrival.
+    fn line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
+        self.turns.values().filter(move |turn| *turn.session == *session)
+    }
+
+    /// The main ones of them.
     fn main_line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
-        let line = self.lines.get(session).into_iter().flatten();
-        line.filter_map(|turn| self.turns.get(turn)).filter(|turn| turn.class == TurnClass::Main)
+        self.line(session).filter(|turn| turn.class == TurnClass::Main)
     }
 
     /// The one of them that comes first.
@@ -189,42 +180,19 @@ impl<G: Reviewer> Desk<G> {
         self.main_line(session).next().map(|turn| turn.id)
     }
 
-    /// Counts anew what a turn takes and when it is to be woken. Must follow every change of one.
-    fn account(&mut self, turn: TurnId) {
-        let Some(found) = self.turns.get_mut(&turn) else { return };
-        let after = (found.memory(), found.wake());
-        let before = std::mem::replace(&mut found.counted, after);
-        self.discount(turn, before);
-        self.memory += after.0;
-        self.wakes.extend(after.1.map(|at| (at, turn)));
-    }
-
-    fn discount(&mut self, turn: TurnId, (memory, wake): (usize, Option<Tick>)) {
-        self.memory = self.memory.saturating_sub(memory);
-        if let Some(at) = wake {
-            self.wakes.remove(&(at, turn));
-        }
-    }
-
     /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
         let mut before = None;
-        for turn in self.lines.get(session).into_iter().flatten() {
-            if let Some(turn) = self.turns.get_mut(turn).filter(|turn| turn.class == TurnClass::Main) {
-                turn.behind = before;
-                before = Some(turn.expiry().at);
-            }
+        let is_in_line = |turn: &&mut Turn<G>| turn.class == TurnClass::Main && *turn.session == *session;
+        for turn in self.turns.values_mut().filter(is_in_line) {
+            turn.behind = before;
+            before = Some(turn.expiry().at);
         }
     }
 
-    /// Takes what the gate must do, in order, with the next deadline if it has changed. Must follow every event.
+    /// Takes what the gate must do, in order. Must follow every event, and so must a look at [`Desk::next_deadline`].
     #[must_use = "the effects must be carried out"]
     pub fn effects(&mut self) -> Effects {
-        let next = self.next_deadline();
-        if next != self.announced {
-            self.announced = next;
-            self.todo.extend(next.map(Effect::NextDeadline));
-        }
         std::mem::take(&mut self.todo)
     }
 }

@@ -63,12 +63,12 @@ impl Bench {
 
     /// What the gate does once a turn has come: side requests that came before are looked at again.
     fn bring_together(&mut self, turn: TurnId) -> Effects {
-        let leads: Vec<_> = self.desk.leads().into_iter().filter(|lead| lead.turn() == turn).collect();
+        let leads: Vec<_> = self.desk.leads().into_iter().filter(|lead| lead.turn == turn).collect();
         let alone: Vec<_> = self
             .desk
             .alone()
             .map(|side| {
-                let holds: Vec<_> = side.holds().iter().map(|held| held.hold.clone()).collect();
+                let holds: Vec<_> = side.holds.list.iter().map(|held| held.hold.clone()).collect();
                 let repeats = Repeats::of(&side.draft, &side.to, &holds, &*side.reviewer, &leads);
                 (side.id, repeats)
             })

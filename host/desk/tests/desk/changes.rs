@@ -18,7 +18,7 @@ fn bench() -> Bench {
 /// Rules that hold the turn, and how each stands.
 fn holds(bench: &Bench) -> Vec<(String, HoldState)> {
     let turn = bench.desk.turn(TURN).unwrap();
-    turn.holds().iter().map(|held| (held.hold.rule.to_string(), held.state)).collect()
+    turn.holds.list.iter().map(|held| (held.hold.rule.to_string(), held.state)).collect()
 }
 
 // S0-01, S0-55
@@ -198,7 +198,7 @@ fn an_edit_that_a_rule_blocks_is_kept_and_cannot_leave() {
     bench.write(TURN, SAID, "forbidden").unwrap();
     let refused = bench.resume(TURN).unwrap_err();
     assert_eq!(refused, DeskError::Blocked(Box::new(hold("forbidden"))));
-    assert_eq!(bench.desk.turn(TURN).unwrap().block(), Some(&hold("forbidden")));
+    assert_eq!(bench.desk.turn(TURN).unwrap().holds.block, Some(hold("forbidden")));
     let shown = bench.desk.summary(TURN, bench.now).unwrap().holds;
     assert!(shown.last().is_some_and(|hold| hold.blocks && hold.rule == "forbidden"), "{shown:?}");
     bench.change(TURN, EditCommand::Undo).unwrap();

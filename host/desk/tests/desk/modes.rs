@@ -119,7 +119,7 @@ fn no_other_choice_gives_anything_up() {
         let (turn, connection) = bench.paused_by_mode("s", "Hi");
         let effects = bench.set_mode(to);
         assert!(answers(&effects).is_empty() && tells_of_mode(&effects), "{from} to {to}");
-        let by = bench.desk.turn(turn).unwrap().mode;
+        let by = bench.desk.turn(turn).unwrap().mode.map(|pause| pause.mode);
         assert_eq!(by, Some(if to == TurnMode::AutoOverride { to } else { from }), "what waits is captured");
         assert_eq!(forwards(&bench.resume(turn).unwrap())[0].1, connection);
     }
@@ -569,7 +569,7 @@ fn what_is_told_of_the_next_turn_is_what_happens_to_it() {
     assert_eq!(bench.desk.outlook().auto, Some(AutoState::Capturing), "t is the newest");
     assert!(bench.desk.outlook().text.contains("so that its edits can be saved"));
     let (turn, _) = bench.paused_by_mode("t", "Once");
-    assert_eq!(bench.desk.turn(turn).unwrap().mode, Some(TurnMode::AutoOverride), "it captures");
+    assert_eq!(bench.desk.turn(turn).unwrap().mode.unwrap().mode, TurnMode::AutoOverride, "it captures");
     assert_eq!(bench.desk.outlook().mode, TurnMode::AutoOverride);
 }
 

@@ -119,9 +119,9 @@ async fn carry_out(
         AdminCall::AddException => except::add(gate, read(command)?).await,
         AdminCall::RemoveException => except::remove(gate, id).await,
         AdminCall::Sessions => Ok(answer::json(&gate.turns.sessions())),
-        AdminCall::Follow => Ok(answer::json(&gate.turns.follow(read::<Follow>(command)?.follow))),
+        AdminCall::Follow => follow(gate, read(command)?),
         AdminCall::Select => select(gate, id, read(command)?),
-        AdminCall::Dispose => Ok(answer::json(&gate.turns.dispose(id)?)),
+        AdminCall::Dispose => dispose(gate, id),
         AdminCall::Subagents => Ok(answer::json(&gate.turns.subagents())),
         AdminCall::Agents => Ok(answer::json(&gate.teams.view())),
         AdminCall::AgentRun => agent_run(gate, id),
@@ -174,9 +174,9 @@ async fn outline(gate: &Shared, turn: TurnId, query: Option<&str>) -> Answered {
 /// Changes a turn: made aside and redacted there, then put in its place. The answer is the turn after it.
 async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
     let before = gate.turns.draft(turn)?;
-    let revision = gate.turns.revise(turn)?;
+    let revision = gate.turns.event(|desk, now| desk.revise(turn, now))?;
     let revised = gate.on_blocking_pool(move || revision.make(&command)).await??;
-    gate.turns.accept(revised)?;
+    gate.turns.event(|desk, now| desk.accept(revised, now))?;
     let typed = gate.turns.draft(turn)?;
     gate.counters.typed(typed.redactions().skip(before.redactions().count()));
     show_counted(gate, turn, view::turn).await
@@ -186,7 +186,7 @@ async fn edit(gate: &Shared, turn: TurnId, command: EditCommand) -> Answered {
 async fn pin(gate: &Shared, turn: TurnId, pins: Pins) -> Answered {
     let draft = gate.turns.draft(turn)?;
     let sections = gate.on_blocking_pool(move || view::arrangement(&pins, &draft)).await??;
-    gate.turns.arrange(turn, &sections)?;
+    gate.turns.event(|desk, _| desk.arrange(turn, &sections))?;
     show_counted(gate, turn, view::turn).await
 }
 
@@ -202,7 +202,10 @@ async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Answered {
         CallFailure::new(ErrorCode::Malformed, error.to_string())
     })?;
     let capturing = gate.turns.capturing(turn).filter(|case| case.digest == seen);
-    let turn = gate.turns.resume(turn, &seen)?;
+    let turn = gate.turns.event(|desk, now| {
+        desk.resume(turn, &seen, now)?;
+        desk.summary(turn, now)
+    })?;
     let captured = match capturing {
         Some(case) => Some(saved::captured(gate, case).await?),
         None => None,
@@ -211,7 +214,11 @@ async fn resume(gate: &Shared, turn: TurnId, command: &Resume) -> Answered {
 }
 
 fn cancel(gate: &Shared, turn: TurnId, Cancel {}: Cancel) -> Answered {
-    Ok(answer::json(&gate.turns.cancel(turn, CancelReason::User)?))
+    let cancelled = gate.turns.event(|desk, now| {
+        desk.cancel(turn, CancelReason::User, now)?;
+        desk.summary(turn, now)
+    });
+    Ok(answer::json(&cancelled?))
 }
 
 /// Chooses a mode. Keeping it waits for the disk, so it is done on the blocking pool, and to its end
@@ -242,8 +249,19 @@ fn switch_off(gate: &Shared, command: SwitchOff) -> Answered {
     Ok(answer::json(&gate.turns.switch_off(time)))
 }
 
+fn follow(gate: &Shared, Follow { follow }: Follow) -> Answered {
+    gate.turns.event(|desk, _| desk.follow(follow));
+    Ok(answer::json(&gate.turns.sessions()))
+}
+
 fn select(gate: &Shared, id: &str, Select {}: Select) -> Answered {
-    Ok(answer::json(&gate.turns.select(id)?))
+    gate.turns.event(|desk, _| desk.select(id))?;
+    Ok(answer::json(&gate.turns.sessions()))
+}
+
+fn dispose(gate: &Shared, id: &str) -> Answered {
+    gate.turns.event(|desk, now| desk.dispose(id, now))?;
+    Ok(answer::json(&gate.turns.sessions()))
 }
 
 fn agent_run(gate: &Shared, id: &str) -> Answered {

@@ -46,7 +46,8 @@ pub(super) async fn diff(gate: &Shared, id: &str) -> Answered {
 pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
     let id = id.to_owned();
     let (removed, rest) =
-        blocking(gate, move |turns| (turns.remove_saved(&id), turns.saved.named(&id))).await?;
+        blocking(gate, move |turns| (turns.change_saved(|saved| saved.remove(&id)), turns.saved.named(&id)))
+            .await?;
     let removed = removed.map_err(unkept)?;
     if rest.iter().any(|edit| edit.scope == SavedScope::Project) {
         let message = "this saved edit stands in the project's own file, which the gate never writes";
@@ -57,7 +58,7 @@ pub(super) async fn remove(gate: &Shared, id: &str) -> Answered {
 }
 
 pub(super) async fn arm(gate: &Shared, ArmCapture {}: ArmCapture) -> Answered {
-    gate.turns.arm_capture()?;
+    gate.turns.event(|desk, _| desk.capture())?;
     list(gate).await
 }
 
@@ -74,7 +75,8 @@ pub(super) async fn set(gate: &Shared, command: SetSaved) -> Answered {
         let message = format!("`previewLimit` is a number from {least} to {most}");
         return Err(CallFailure::new(ErrorCode::Malformed, message));
     }
-    blocking(gate, move |turns| turns.set_saved(command)).await?.map_err(unkept)?;
+    let set = move |turns: &Turns| turns.change_saved(|saved| saved.set(command));
+    blocking(gate, set).await?.map_err(unkept)?;
     list(gate).await
 }
 
@@ -117,7 +119,7 @@ fn shown(captured: &CapturedEdits) -> Answered {
 pub(super) async fn captured(gate: &Shared, case: Snapshot) -> Result<CapturedEdits, CallFailure> {
     blocking(gate, move |turns| {
         let captured = turns.capture(&case, None, None);
-        turns.captured();
+        turns.event(|desk, _| desk.captured());
         captured
     })
     .await

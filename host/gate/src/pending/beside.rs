@@ -30,8 +30,8 @@ impl Turns {
             let leads = state.desk.leads().into_iter();
             let is_side = found.class == TurnClass::Side;
             let wanted = |lead: &Lead| match is_side {
-                true => seen.iter().all(|seen| seen.turn() != lead.turn()),
-                false => lead.turn() == turn,
+                true => seen.iter().all(|seen| seen.turn != lead.turn),
+                false => lead.turn == turn,
             };
             let leads: Vec<_> = leads.filter(wanted).collect();
             if leads.is_empty() {
@@ -39,7 +39,8 @@ impl Turns {
             }
             let alone = state.desk.alone().filter(|side| !is_side || side.id == turn);
             let alone = alone.filter(|side| side.reviewer.on == On::Request);
-            let held = |side: &Turn<TurnGuard>| side.holds().iter().map(|held| held.hold.clone()).collect();
+            let held =
+                |side: &Turn<TurnGuard>| side.holds.list.iter().map(|held| held.hold.clone()).collect();
             let sides: Vec<(_, _, Vec<_>, _)> = alone
                 .map(|side| (side.id, Arc::clone(&side.draft), held(side), Arc::clone(&side.reviewer)))
                 .collect();

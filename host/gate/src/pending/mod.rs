@@ -27,8 +27,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use leafgate_admin::{Event, Memory, ModeView, State as TurnState, TurnMode, TurnSummary};
 use leafgate_desk::{
-    Admission, Arrival, CancelReason, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest,
-    Dismissal, Effect, ModePause, Paused, RequestKey, Reviewer as _, Revised, Revision, Tick, TurnId,
+    Admission, Arrival, ConnectionId, Desk, DeskError, DeskLimits, Destination, Digest, Dismissal, Effect,
+    ModePause, Paused, RequestKey, Reviewer as _, Tick, TurnId,
 };
 use leafgate_policy::{Evaluation, Hold, On};
 use leafgate_tree::{Document, Draft, SectionId};
@@ -144,17 +144,16 @@ impl Turns {
         }
         let received = Digest::of(to, document.source());
         let key = RequestKey { session: session.into(), received };
-        let mut state = self.lock();
-        let now = self.now();
-        let (connection, decision) = state.connect();
-        let joined = state.desk.join(&key, connection, now);
-        let guard = joined.and_then(|turn| state.desk.turn(turn).ok()).map(|turn| Arc::clone(&turn.reviewer));
-        self.carry_out(&mut state, now);
-        if guard.is_none() {
-            state.waiting.remove(&connection);
-        }
-        drop(state);
-        guard.map(|guard| Waiter { turns: Arc::clone(self), connection, decision, to: to.clone(), guard })
+        let (connection, decision) = self.lock().connect();
+        let joined = self.event(|desk, now| {
+            let turn = desk.join(&key, connection, now)?;
+            desk.turn(turn).ok().map(|turn| Arc::clone(&turn.reviewer))
+        });
+        let Some(guard) = joined else {
+            self.lock().waiting.remove(&connection);
+            return None;
+        };
+        Some(Waiter { turns: Arc::clone(self), connection, decision, to: to.clone(), guard })
     }
 
     /// Returns true where turns of a session are pending.
@@ -181,7 +180,7 @@ impl Turns {
             connection,
             to: guard.to.clone(),
             title: guard.title.clone(),
-            draft,
+            draft: Arc::new(draft),
             holds,
             class: guard.class,
             mode,
@@ -197,37 +196,6 @@ impl Turns {
             self.bring_together(turn, &seen);
         }
         waiter
-    }
-
-    /// Hands a turn out to be changed.
-    pub(crate) fn revise(&self, turn: TurnId) -> Result<Revision<TurnGuard>, DeskError> {
-        let state = self.lock();
-        state.desk.revise(turn, self.now())
-    }
-
-    /// Puts a change in its place.
-    pub(crate) fn accept(&self, revised: Revised) -> Result<(), DeskError> {
-        self.event(|desk, now| desk.accept(revised, now))
-    }
-
-    /// Pins sections of a turn for people, in this order.
-    pub(crate) fn arrange(&self, turn: TurnId, sections: &[SectionId]) -> Result<(), DeskError> {
-        self.event(|desk, _| desk.arrange(turn, sections))
-    }
-
-    /// Lets a turn go as a person saw it.
-    pub(crate) fn resume(&self, turn: TurnId, seen: &Digest) -> Result<TurnSummary, DeskError> {
-        self.event(|desk, now| desk.resume(turn, seen, now).and_then(|()| desk.summary(turn, now)))
-    }
-
-    /// Gives a turn up.
-    pub(crate) fn cancel(&self, turn: TurnId, reason: CancelReason) -> Result<TurnSummary, DeskError> {
-        self.event(|desk, now| desk.cancel(turn, reason, now).and_then(|()| desk.summary(turn, now)))
-    }
-
-    /// Gives all turns up, because the gate stops.
-    pub(crate) fn close(&self) {
-        self.event(|desk, now| desk.close(now));
     }
 
     /// A connection is gone, answered or not.
@@ -249,20 +217,11 @@ impl Turns {
                 }
             };
             tokio::select! {
-                () = ring => self.elapse(),
+                () = ring => self.event(|desk, now| desk.elapse(now)),
                 // Never an error: the sender is ours.
                 _ = alarm.changed() => {}
             }
         }
-    }
-
-    fn elapse(&self) {
-        let mut state = self.lock();
-        let now = self.now();
-        state.desk.elapse(now);
-        self.carry_out(&mut state, now);
-        // The desk names a deadline once; this one has passed, and what it named before it may stand unchanged.
-        self.alarm.send_replace(state.desk.next_deadline());
     }
 
     /// The turns in a line each, oldest first. Made in pieces, so that requests and decisions come
@@ -317,8 +276,9 @@ impl Turns {
         })
     }
 
-    /// Tells the desk of an event, and does all that comes of it before anything else happens there.
-    fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> R) -> R {
+    /// Tells the desk of an event, and does all that comes of it before anything else happens there. Nothing else
+    /// is done meanwhile, so an event is a call of the desk and no work.
+    pub(crate) fn event<R>(&self, event: impl FnOnce(&mut Desk<TurnGuard>, Tick) -> R) -> R {
         let mut state = self.lock();
         let now = self.now();
         let result = event(&mut state.desk, now);
@@ -329,7 +289,7 @@ impl Turns {
     fn carry_out(&self, state: &mut DeskState, now: Tick) {
         for effect in state.desk.effects() {
             match effect {
-                Effect::Forward { to, release, .. } => state.answer(to, Decision::Send(release)),
+                Effect::Forward { to, release, .. } => state.answer(to, Ok(release)),
                 Effect::Answer { turn, to, dismissal } => {
                     if turn.is_none() && !matches!(dismissal, Dismissal::NoRoom(_)) {
                         // It was decided before it was a turn.
@@ -338,7 +298,7 @@ impl Turns {
                     let over = turn.and_then(|turn| state.desk.summary(turn, now).ok());
                     let holds = over.into_iter().flat_map(|over| over.holds);
                     let rules = holds.filter(|hold| !hold.blocks).map(|hold| hold.rule).collect();
-                    state.answer(to, Decision::Dismissed(Dismissed { dismissal, rules }));
+                    state.answer(to, Err(Dismissed { dismissal, rules }));
                 }
                 Effect::Changed(turn) => self.publish(state, turn, now),
                 Effect::ModeChanged => self.publish_mode(&state.desk),
@@ -347,11 +307,10 @@ impl Turns {
                     self.publish_sessions(&state.desk);
                 }
                 Effect::Observed(request) => self.hub.publish(|| Event::Subagent { request: *request }),
-                Effect::NextDeadline(at) => {
-                    self.alarm.send_replace(Some(at));
-                }
             }
         }
+        let next = state.desk.next_deadline();
+        self.alarm.send_if_modified(|alarm| std::mem::replace(alarm, next) != next);
     }
 
     /// Counts, logs and publishes what became of a turn.
@@ -411,7 +370,7 @@ impl DeskState {
 #[cfg(test)]
 mod tests {
     use leafgate_contract::NoPlugins;
-    use leafgate_desk::Dismissal;
+    use leafgate_desk::{CancelReason, Dismissal};
     use leafgate_policy::{Cause, Policy, PolicySource};
     use leafgate_tree::{Format, Limits};
     use leafgate_vault::{ClientIdentity, InstallationKey, TokenKeys, Vault};
@@ -473,10 +432,7 @@ mod tests {
     async fn times_out(waiter: &mut Waiter) -> Duration {
         let began = Instant::now();
         let decision = waiter.decision().await;
-        assert!(matches!(
-            decision,
-            Decision::Dismissed(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })
-        ));
+        assert!(matches!(decision, Err(Dismissed { dismissal: Dismissal::TimedOut { .. }, .. })));
         began.elapsed()
     }
 
@@ -514,11 +470,11 @@ mod tests {
         let turns = turns();
         let mut waiter = pause(&turns, "a");
         assert!(timeout(Duration::from_secs(15), waiter.decision()).await.is_err());
-        turns.cancel(TurnId(1), CancelReason::User).unwrap();
+        turns.event(|desk, now| desk.cancel(TurnId(1), CancelReason::User, now)).unwrap();
         let decision = waiter.decision().await;
         assert!(matches!(
             decision,
-            Decision::Dismissed(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })
+            Err(Dismissed { dismissal: Dismissal::Cancelled(CancelReason::User), .. })
         ));
     }
 }

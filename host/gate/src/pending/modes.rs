@@ -5,8 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, SubagentView, Subagents, TurnMode};
-use leafgate_desk::{Asked, Desk, DeskError, Outlook, Question, Request, TurnClass, first_words_of};
+use leafgate_admin::{ActiveSession, Event, ModeView, SessionList, Subagents, TurnMode};
+use leafgate_desk::{Asked, Desk, Outlook, Question, TurnClass, first_words_of};
 use leafgate_tree::Draft;
 
 use super::{TurnGuard, Turns};
@@ -63,20 +63,12 @@ impl Turns {
         self.view(outlook)
     }
 
-    /// A request has come, and is not judged yet.
-    pub(crate) fn receive(&self, request: &Request) {
-        self.event(|desk, now| desk.receive(request, now));
-    }
-
     /// Asks whether a request that the policy does not block is to wait because of a mode, or asks
     /// what was cancelled. `draft` is what would leave, as people see it.
     pub(crate) fn ask(&self, subject: &Subject, draft: &Draft) -> Asked {
         let (session, class) = (&*subject.session, subject.class);
         let words = (class == TurnClass::Main).then(|| first_words_of(draft)).flatten();
-        let has_cancelled = {
-            let state = self.lock();
-            state.desk.has_cancelled(session, self.now())
-        };
+        let has_cancelled = self.event(|desk, now| desk.has_cancelled(session, now));
         // Takes as long as the body is large, so outside of the lock.
         let by_path = || subject.model_by_path(draft.document());
         let question = has_cancelled.then(|| Question::of(draft.document(), by_path().as_deref()));
@@ -90,11 +82,6 @@ impl Turns {
             self.counters.counted().requests.cancelled += 1;
         }
         asked
-    }
-
-    /// The policy has judged a request of an agent.
-    pub(crate) fn observe(&self, request: SubagentView) {
-        self.event(|desk, _| desk.observe(request));
     }
 
     /// The latest requests of agents, newest first.
@@ -114,22 +101,6 @@ impl Turns {
     pub(crate) fn active(&self) -> (Option<ActiveSession>, bool) {
         let state = self.lock();
         (state.desk.active(), state.desk.follows())
-    }
-
-    /// Makes a conversation the active one.
-    pub(crate) fn select(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.event(|desk, _| desk.select(session)).map(|()| self.sessions())
-    }
-
-    /// Follows the newest conversation, or stays with the present one.
-    pub(crate) fn follow(&self, follow: bool) -> SessionList {
-        self.event(|desk, _| desk.follow(follow));
-        self.sessions()
-    }
-
-    /// Closes a conversation.
-    pub(crate) fn dispose(&self, session: &str) -> Result<SessionList, DeskError> {
-        self.event(|desk, now| desk.dispose(session, now)).map(|()| self.sessions())
     }
 
     /// Has everything pass as it comes for a time, or the policy serve again.

@@ -2,12 +2,13 @@
 
 use std::io;
 
-use leafgate_admin::{CapturedEdits, OnDrift, SavedList, SavedScope, SetSaved, ShownText, TurnMode};
-use leafgate_desk::{DeskError, TurnId};
+use leafgate_admin::{CapturedEdits, OnDrift, SavedList, SavedScope, ShownText, TurnMode};
+use leafgate_desk::TurnId;
 use leafgate_policy::{Evaluation, On};
 use leafgate_saved::{Capture, CaptureStamp, Captured, GuardKey, SavedFile};
 
 use super::{Snapshot, Turns};
+use crate::lock::lock;
 use crate::saved::{Applicable, Saved, SavedStore, time_of_day};
 
 /// Bytes of the key of a file that is shared.
@@ -74,11 +75,8 @@ impl Turns {
         if edits.is_empty() {
             return answer;
         }
-        match self.saved.put(scope, &case.guard.session, &edits) {
-            Ok(()) => {
-                self.tell_saved();
-                CapturedEdits { edits: Saved::shown(scope, &case.guard.session, &edits), ..answer }
-            }
+        match self.change_saved(|saved| saved.put(scope, &case.guard.session, &edits)) {
+            Ok(()) => CapturedEdits { edits: Saved::shown(scope, &case.guard.session, &edits), ..answer },
             Err(error) => CapturedEdits { not_saved: Some(error.to_string()), ..answer },
         }
     }
@@ -104,11 +102,6 @@ impl Turns {
         })
     }
 
-    /// A turn that waited to be captured was let go.
-    pub(crate) fn captured(&self) {
-        self.event(|desk, _| desk.captured());
-    }
-
     /// All saved edits, as they are kept now.
     pub(crate) fn saved_list(&self) -> SavedList {
         self.look_at_saved();
@@ -116,44 +109,26 @@ impl Turns {
         self.saved.list(outlook.auto, outlook.active.as_deref())
     }
 
-    /// Changes how edits are saved.
-    pub(crate) fn set_saved(&self, change: SetSaved) -> io::Result<()> {
-        self.saved.set(change)?;
-        self.tell_saved();
-        Ok(())
-    }
-
-    /// Removes a saved edit. Returns whether there was one.
-    pub(crate) fn remove_saved(&self, id: &str) -> io::Result<bool> {
-        let removed = self.saved.remove(id)?;
-        self.tell_saved();
-        Ok(removed)
-    }
-
     /// Removes the saved edits of a scope, and captures anew where edits are applied.
     pub(crate) fn clear_saved(&self, scope: Option<SavedScope>) -> io::Result<()> {
         let scope = scope.unwrap_or_else(|| self.saved.settings().scope);
-        self.saved.clear(scope)?;
-        self.tell_saved();
+        self.change_saved(|saved| saved.clear(scope))?;
         // Where no edits are applied, there is nothing to capture for.
-        let _ = self.arm_capture();
+        let _ = self.event(|desk, _| desk.capture());
         Ok(())
     }
 
-    /// Has the next turn pause, so that its edits are saved.
-    pub(crate) fn arm_capture(&self) -> Result<(), DeskError> {
-        self.event(|desk, _| desk.capture())
-    }
-
-    /// Tells the desk which conversations have saved edits, and listeners that something changed.
-    fn tell_saved(&self) {
-        let saved = self.saved.refresh();
-        let own = self.saved.saved_in();
+    /// Changes what is saved, one change before the next one. Tells the desk which conversations have saved edits then,
+    /// and listeners that something changed.
+    pub(crate) fn change_saved<R>(&self, change: impl FnOnce(&Saved) -> io::Result<R>) -> io::Result<R> {
+        let _order = lock(&self.saved.changing);
+        let done = change(&self.saved)?;
+        let (saved, own) = (self.saved.refresh(), self.saved.saved_in());
         self.event(|desk, _| {
             desk.save(saved);
             desk.save_in(&own);
         });
-        let state = self.lock();
-        self.publish_mode(&state.desk);
+        self.publish_mode(&self.lock().desk);
+        Ok(done)
     }
 }

@@ -10,14 +10,9 @@ use super::{TurnGuard, Turns};
 use leafgate_http::{Code, Manner, Refusal};
 
 /// What becomes of a turn, for the connection that gets its answer.
-pub(crate) enum Decision {
-    /// It is to be sent.
-    Send(TurnRelease),
-    /// The client gets a refusal.
-    Dismissed(Dismissed),
-}
+pub(crate) type Decision = Result<TurnRelease, Dismissed>;
 
-/// A turn that is not sent.
+/// A turn that is not sent: the client gets a refusal.
 pub(crate) struct Dismissed {
     pub(crate) dismissal: Dismissal,
     /// The rules for which it waited.
@@ -77,7 +72,7 @@ impl Waiter {
         let decided = (&mut self.decision).await;
         let lost =
             || Dismissed { dismissal: Dismissal::Cancelled(CancelReason::GateStopped), rules: Vec::new() };
-        decided.unwrap_or_else(|_| Decision::Dismissed(lost()))
+        decided.unwrap_or_else(|_| Err(lost()))
     }
 }
 

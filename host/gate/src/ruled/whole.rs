@@ -12,7 +12,7 @@ use super::RuledExchange;
 use super::judge::JudgedAnswer;
 use crate::answer::gather;
 use crate::arriving::Arriving;
-use crate::pending::{Decision, Waiter, check_release};
+use crate::pending::{Waiter, check_release};
 use crate::tally::RuleTally;
 use leafgate_http::{Content, INLINE_BODY, Refusal, content};
 
@@ -142,8 +142,8 @@ impl RuledExchange {
         answer: &mut Answer,
     ) -> Result<Result<AnswerOutcome, String>, Refusal> {
         let release = match waiter.decision().await {
-            Decision::Send(release) => release,
-            Decision::Dismissed(dismissed) => return Ok(Err(because(dismissed.dismissal))),
+            Ok(release) => release,
+            Err(dismissed) => return Ok(Err(because(dismissed.dismissal))),
         };
         check_release(&release, &waiter.to)?;
         let came = answer.calls().to_vec();

@@ -50,8 +50,8 @@ pub(crate) struct Saved {
     /// What became of each the last time.
     uses: Mutex<HashMap<(SavedScope, SavedId), EditUse>>,
     counts: Mutex<SavedCounts>,
-    /// One change is made before the next one is.
-    changing: Mutex<()>,
+    /// One change is made before the next one is. Whoever makes one looks at the store again behind it.
+    pub(crate) changing: Mutex<()>,
 }
 
 /// How many saved edits of each scope were captured, cleared, or made in requests, and how those fitted.
@@ -172,7 +172,6 @@ impl Saved {
     /// # Errors
     /// Where there are too many, or where the store cannot keep them.
     pub(crate) fn put(&self, scope: SavedScope, session: &Arc<str>, edits: &[SavedEdit]) -> io::Result<()> {
-        let _order = lock(&self.changing);
         match scope {
             SavedScope::Session => {
                 let mut sessions = self.sessions();
@@ -189,7 +188,6 @@ impl Saved {
                 self.store.get().ok_or_else(|| io::Error::other(no_folder))?.put(scope, edits)?
             }
         }
-        self.refresh();
         self.count(scope, "captured", edits.len());
         // What was noted is of another edit of the same place.
         let mut uses = lock(&self.uses);
@@ -208,7 +206,6 @@ impl Saved {
 
     /// Removes an edit wherever it is saved. Returns whether it was.
     pub(crate) fn remove(&self, id: &str) -> io::Result<bool> {
-        let _order = lock(&self.changing);
         let mut removed = self.store.get().map_or(Ok(false), |store| store.remove(id))?;
         self.sessions().retain(|_, layer| {
             let edits: Vec<_> = layer.edits.iter().filter(|edit| edit.id.as_str() != id).cloned().collect();
@@ -218,7 +215,6 @@ impl Saved {
             }
             !layer.edits.is_empty()
         });
-        self.refresh();
         if removed {
             lock(&self.uses).retain(|(_, known), _| known.as_str() != id);
             tracing::info!(target: "leafgate::saved", id, "a saved edit is removed");
@@ -228,14 +224,12 @@ impl Saved {
 
     /// Removes all edits of a scope.
     pub(crate) fn clear(&self, scope: SavedScope) -> io::Result<()> {
-        let _order = lock(&self.changing);
         match scope {
             SavedScope::Session => self.sessions().clear(),
             SavedScope::Workspace | SavedScope::Project | SavedScope::Global => {
                 self.store.get().map_or(Ok(()), |store| store.clear(scope))?;
             }
         }
-        self.refresh();
         self.count(scope, "cleared", 1);
         lock(&self.uses).retain(|(known, _), _| *known != scope);
         tracing::info!(target: "leafgate::saved", scope = scope.name(), "saved edits are removed");
@@ -244,7 +238,6 @@ impl Saved {
 
     /// Changes how edits are saved: what nobody chose stays.
     pub(crate) fn set(&self, change: SetSaved) -> io::Result<()> {
-        let _order = lock(&self.changing);
         self.refresh();
         let now = self.settings();
         let settings = SavedSettings {
@@ -256,7 +249,6 @@ impl Saved {
             Some(store) => store.set(settings)?,
             None => self.files.store(Arc::new(SavedFiles { settings, ..SavedFiles::default() })),
         }
-        self.refresh();
         let SavedSettings { scope, preview_limit, on_drift } = settings;
         let (scope, on_drift) = (scope.name(), on_drift.name());
         tracing::info!(target: "leafgate::saved", scope, preview_limit, on_drift, "edits are saved so from now on");

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -10,8 +11,8 @@ use futures_util::stream::FuturesUnordered;
 use http::{HeaderMap, Response};
 use leafgate_admin::{AgentEvent, AgentEventKind, Event, RawJson, RunState};
 use leafgate_agents::{
-    AgentName, Degraded, Frame, FrameId, FrameState, Happened, HappenedKind, Opening, RequestId, Run,
-    RunEffect, RunEffects, RunError, RunId, RunLimits, Team, Why,
+    AgentName, Degraded, Frame, FrameId, FrameState, Happened, Opening, RequestId, Run, RunEffect,
+    RunEffects, RunError, RunId, RunLimits, Team, Why,
 };
 use leafgate_answer::{Finish, Head, Reply};
 use leafgate_desk::{PartsDigest, TurnClass};
@@ -152,7 +153,7 @@ impl RunCase {
             return Err(Refusal::malformed(why));
         }
         let model = self.document.model().filter(|_| !by_model).map(|model| model.into_owned());
-        if model.is_none() && team.settings().default_model.is_none() {
+        if model.is_none() && team.settings.default_model.is_none() {
             return Err(Refusal::malformed(
                 "the request names no model: name one, or set `leafgate.defaultModel` in the team's file",
             ));
@@ -226,7 +227,7 @@ impl RunCase {
     /// What a run came to so far, with all findings masked: what the client sent is not redacted
     /// before it leaves.
     async fn masked(&self, run: &Run) -> Option<RawJson> {
-        let epoch = now().saturating_sub(self.teams.now().as_millis());
+        let epoch = Duration::from_millis(now()).saturating_sub(self.teams.now());
         let mut result = run.result().to_json(epoch);
         let (policy, vault) = (Arc::clone(&self.policy), self.session.vault.clone());
         let masked = move || {
@@ -407,7 +408,7 @@ impl Driver {
             progress::happened(live, &self.run, happened);
         }
         // The name of a tool is a client's text.
-        let mut told = event(self.run.id().to_string(), happened);
+        let mut told = event(&self.run, happened);
         if !told.tools.is_empty() {
             let masked = self.case.policy.masked_target(&told.tools.join(","), &self.case.session.vault);
             told.tools = masked.split(',').map(str::to_owned).collect();
@@ -435,20 +436,13 @@ fn is_broken_off(reply: &Reply) -> bool {
     matches!(reply.finish, Some(Finish::Failed | Finish::Cancelled))
 }
 
-fn event(run: String, happened: &Happened) -> AgentEvent {
-    let Happened { agent, to, error, tools, .. } = happened;
-    let (kind, degraded) = match happened.kind {
-        HappenedKind::Withheld => (AgentEventKind::Withheld, None),
-        HappenedKind::Delegated => (AgentEventKind::Delegated, None),
-        HappenedKind::Reported => (AgentEventKind::Reported, None),
-        HappenedKind::Refused => (AgentEventKind::Refused, None),
-        HappenedKind::Failed => (AgentEventKind::Failed, None),
-        HappenedKind::Degraded(degraded) => (AgentEventKind::Degraded, Some(degraded)),
-    };
+fn event(run: &Run, happened: &Happened) -> AgentEvent {
+    let Happened { kind, agent, to, error, tools, .. } = happened;
+    let degraded = run.degraded().filter(|_| *kind == AgentEventKind::Degraded);
     let refused = error.iter().filter_map(|error| error.tool.as_ref());
     AgentEvent {
-        run,
-        kind,
+        run: run.id().to_string(),
+        kind: *kind,
         agent: degraded.is_none().then(|| agent.to_string()),
         to: degraded.map(|degraded| degraded.as_str().to_owned()).or(to.as_ref().map(AgentName::to_string)),
         error: error.as_ref().map(|error| error.kind.as_str().to_owned()),
@@ -475,7 +469,7 @@ fn no_team() -> Refusal {
 }
 
 fn no_agent(team: &Team) -> Refusal {
-    let names: Vec<&str> = team.agents().iter().map(|agent| agent.name.as_str()).collect();
+    let names: Vec<&str> = team.agents.iter().map(|agent| agent.name.as_str()).collect();
     Refusal::malformed(format!("the team has no such agent; its agents are: {}", names.join(", ")))
 }
 

@@ -99,7 +99,7 @@ impl RunCase {
         let answer = LiveAnswer::new(self.wire.answers, head.clone(), self.wants_usage());
         let restoring = self.restoring().map(Restoring::while_values_come);
         let begin = Begin { restoring, degraded: run.degraded() };
-        LiveRun::new(pieces, answer, begin, run.team().settings().progress)
+        LiveRun::new(pieces, answer, begin, run.team().settings.progress)
     }
 
     pub(super) fn restoring(&self) -> Option<Restoring> {

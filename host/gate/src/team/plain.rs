@@ -69,6 +69,6 @@ impl RunCase {
 /// Who asks for a frame.
 pub(super) fn asker(run: &Run, frame: &Frame, class: TurnClass) -> Asker {
     let chain: Vec<&str> = frame.chain.iter().map(AgentName::as_str).collect();
-    let by_user = run.team().settings().system_as == SystemAs::User;
+    let by_user = run.team().settings.system_as == SystemAs::User;
     Asker { class, chain: chain.join(" > ").into(), prompt: by_user.then(|| frame.prompt.as_str().into()) }
 }

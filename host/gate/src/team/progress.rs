@@ -2,7 +2,7 @@
 //!
 //! It is the model's words, which rules have judged, and never what the client's tools said.
 
-use leafgate_agents::{AgentName, Frame, Happened, HappenedKind, Run};
+use leafgate_agents::{AgentEventKind, AgentName, Frame, Happened, Run};
 use leafgate_answer::Reply;
 
 use super::live::LiveRun;
@@ -21,21 +21,21 @@ pub(super) fn happened(live: &LiveRun, run: &Run, happened: &Happened) {
     let frame = run.frame(happened.frame);
     let error = error.as_ref().map_or("", |error| error.kind.as_str());
     match kind {
-        HappenedKind::Delegated => {
+        AgentEventKind::Delegated => {
             let to = to.as_ref().map_or("", AgentName::as_str);
             let work = frame.and_then(|frame| frame.messages.first()?.words());
             live.tells(&format!("{agent} asks {to}: {}", work.unwrap_or_default()));
         }
-        HappenedKind::Reported => {
+        AgentEventKind::Reported => {
             let report = frame.map(|frame| run.result_of(frame).final_response);
             live.tells(&format!("{agent} reports: {}", report.unwrap_or_default().expose()));
         }
-        HappenedKind::Refused => live.tells(&format!("{agent} may not do that: {error}")),
+        AgentEventKind::Refused => live.tells(&format!("{agent} may not do that: {error}")),
         // The entry's is the end of the run, which its client hears of in another way.
-        HappenedKind::Failed if frame.is_some_and(Frame::reports) => {
+        AgentEventKind::Failed if frame.is_some_and(Frame::reports) => {
             live.tells(&format!("{agent} did not finish: {error}"));
         }
-        HappenedKind::Degraded(degraded) => live.degrades(*degraded),
-        HappenedKind::Failed | HappenedKind::Withheld => {}
+        AgentEventKind::Degraded => run.degraded().into_iter().for_each(|degraded| live.degrades(degraded)),
+        AgentEventKind::Failed | AgentEventKind::Withheld => {}
     }
 }

@@ -108,13 +108,12 @@ impl Teams {
     }
 
     pub(crate) fn now(&self) -> Tick {
-        Tick::from_millis(u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX))
+        self.start.elapsed()
     }
 
     /// The moment of a tick, for a timer.
     pub(crate) fn at(&self, tick: Tick) -> Instant {
-        let after = std::time::Duration::from_millis(tick.as_millis());
-        self.start.checked_add(after).unwrap_or(self.start)
+        self.start.checked_add(tick).unwrap_or(self.start)
     }
 
     /// Keeps a run until its client comes back.

@@ -54,7 +54,7 @@ impl Teams {
         let serving = self.team()?;
         Some(TeamStatus {
             entry: serving.team.entry().map(|entry| entry.name.to_string()),
-            agents: serving.team.agents().len(),
+            agents: serving.team.agents.len(),
             warnings: serving.warnings.to_vec(),
         })
     }
@@ -65,7 +65,7 @@ impl Teams {
         let serving = self.team();
         let team = serving.as_ref().map(|serving| &serving.team);
         let entry = team.and_then(|team| team.entry()).map(|agent| agent.name.to_string());
-        let agents = team.map(|team| team.agents().iter().map(|agent| agent.name.to_string()).collect());
+        let agents = team.map(|team| team.agents.iter().map(|agent| agent.name.to_string()).collect());
         AgentsView {
             entry,
             agents: agents.unwrap_or_default(),
@@ -85,7 +85,7 @@ fn view(run: &Run, at: u64, state: RunState, result: Option<RawJson>) -> RunView
     let frames = run.frames().iter().map(|frame| FrameView {
         agent: frame.agent.to_string(),
         chain: frame.chain.iter().map(ToString::to_string).collect(),
-        parent: frame.parent().map(leafgate_agents::FrameId::number),
+        parent: frame.parent().map(|parent| parent.0),
         state: match frame.state {
             leafgate_agents::FrameState::Queued => FrameState::Queued,
             leafgate_agents::FrameState::Asking(_) => FrameState::Asking,

@@ -244,8 +244,8 @@ pub(crate) fn check(run: &Run, limits: RunLimits) {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), frame.chain.len(), "a name stands twice in {:?}", frame.chain);
-        assert!(frame.depth() <= run.team().settings().max_depth);
-        assert!(frame.iterations <= run.team().settings().max_iterations);
+        assert!(frame.depth() <= run.team().settings.max_depth);
+        assert!(frame.iterations <= run.team().settings.max_iterations);
         let open = frame.state != FrameState::Ended;
         each_call_has_one_result(&frame.messages, open);
         nothing_runs_after_its_report(run, frame);

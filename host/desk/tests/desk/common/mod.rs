@@ -273,7 +273,7 @@ impl Bench {
             connection: self.connection(),
             to: destination(),
             title: title(),
-            draft,
+            draft: Arc::new(draft),
             holds,
             class: TurnClass::Main,
             mode: None,

@@ -216,7 +216,7 @@ pub(super) fn tool_names(wire: &TeamWire, body: &Body) -> ToolNames {
 
 /// Returns the body of a frame's next request.
 pub(super) fn body(wire: &TeamWire, opening: &Body, frame: &Frame, team: &Team, model: Option<&str>) -> Body {
-    let system_as = team.settings().system_as;
+    let system_as = team.settings.system_as;
     let mut body = opening.clone();
     let is_entry = frame.parent().is_none();
     if !is_entry {
