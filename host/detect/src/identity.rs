@@ -253,6 +253,7 @@ mod tests {
         guards(is_base58_address, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2");
         guards(is_bech32, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq");
         assert!(is_base58_address("3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy"));
+        assert!(!is_base58_address("11BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2"), "it has a zero too many");
         assert!(!issued("cpf")("111.111.111-11"));
         guards(issued("nhs"), "943 476 5919");
         guards(issued("pesel"), "44051401359");
