@@ -104,7 +104,7 @@ pub fn messages(document: &Document, request: Option<usize>) -> Result<Messages,
 /// Returns the list of messages in an array or in an object. Other members of the object are not
 /// converted.
 fn list<'d>(root: JsonView<'d>, losses: &mut Losses) -> JsonView<'d> {
-    losses.note_others(root, |key| key == "messages", "only messages are converted");
+    losses.note_others(root, &["messages"], "only messages are converted");
     root.get("messages").unwrap_or(root)
 }
 

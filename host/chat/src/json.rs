@@ -10,8 +10,6 @@ use serde_json::value::RawValue;
 /// A JSON value to be written.
 #[derive(Clone, PartialEq, Eq, derive_more::From)]
 pub enum Json {
-    /// `true` or `false`.
-    Bool(bool),
     /// A whole number.
     Number(i64),
     /// A string.
@@ -45,7 +43,6 @@ impl Json {
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Json::Bool(value) => value.serialize(serializer),
             Json::Number(number) => number.serialize(serializer),
             Json::Text(text) => text.serialize(serializer),
             Json::Verbatim(json) => {
@@ -72,11 +69,11 @@ mod tests {
     #[test]
     fn members_keep_their_order_and_values_taken_over_their_spelling() {
         let json = Json::Object(vec![
-            ("z", Json::Array(vec![Json::Bool(true), Json::Number(-1), Json::text("a\"\n")])),
+            ("z", Json::Array(vec![Json::Number(-1), Json::text("a\"\n")])),
             ("a", Json::Verbatim(" {\"n\":1.50E+0,\"s\":\"\\udead\"} ".to_owned())),
             ("e", Json::Array(Vec::new())),
         ]);
-        let expected = "{\n  \"z\": [\n    true,\n    -1,\n    \"a\\\"\\n\"\n  ],\n  \"a\": {\"n\":1.50E+0,\"s\":\"\\udead\"},\n  \"e\": []\n}\n";
+        let expected = "{\n  \"z\": [\n    -1,\n    \"a\\\"\\n\"\n  ],\n  \"a\": {\"n\":1.50E+0,\"s\":\"\\udead\"},\n  \"e\": []\n}\n";
         assert_eq!(json.pretty(), expected);
         assert!(!format!("{json:?}").contains('a'.to_string().repeat(2).as_str()));
     }

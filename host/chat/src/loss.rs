@@ -26,13 +26,8 @@ impl Losses {
     }
 
     /// Notes the members of an object that a reader does not know.
-    pub(crate) fn note_others(
-        &mut self,
-        node: JsonView<'_>,
-        is_known: impl Fn(&str) -> bool,
-        reason: &'static str,
-    ) {
-        let others = node.members().filter(|(key, _)| !is_known(key));
+    pub(crate) fn note_others(&mut self, node: JsonView<'_>, known: &[&str], reason: &'static str) {
+        let others = node.members().filter(|(key, _)| !known.contains(&&**key));
         self.0.extend(others.map(|(_, member)| Loss { pointer: member.pointer(), reason }));
     }
 

@@ -86,16 +86,15 @@ fn part(node: JsonView<'_>, losses: &mut Losses) -> Read<RawPart> {
         meaning: Meaning::Other,
     });
     if matches!(kind, PartKind::Text(_) | PartKind::Image { .. }) {
-        let is_known = |key: &str| matches!(key, "type" | "text" | "image_url");
-        losses.note_others(node, is_known, "a raw part of this kind has no place for this member");
+        let known = ["type", "text", "image_url"];
+        losses.note_others(node, &known, "a raw part of this kind has no place for this member");
     }
     Ok(RawPart { at: node.pointer(), kind })
 }
 
 fn image(node: JsonView<'_>, losses: &mut Losses) -> Option<PartKind> {
     let url = losses.text(node.get("url"))?;
-    let is_known = |key: &str| matches!(key, "url" | "detail" | "media_type");
-    losses.note_others(node, is_known, "a raw image has no place for this member");
+    losses.note_others(node, &["url", "detail", "media_type"], "a raw image has no place for this member");
     Some(PartKind::Image { url, detail: node.get_text("detail"), media_type: node.get_text("media_type") })
 }
 

@@ -106,23 +106,12 @@ const TEXTS: [&str; 3] = ["text", "thinking", "reasoning"];
 /// and the parts of one message, of which Claude Code writes each on a line of its own.
 pub fn pieces(lines: &Document) -> Vec<Vec<NodeId>> {
     let mut groups = Vec::new();
-    let mut seen = HashSet::new();
-    let mut message: Option<(String, Vec<JsonView<'_>>)> = None;
-    for line in JsonView::root(lines).items() {
-        let Some((id, content)) = own_message(line) else { continue };
-        seen.insert(content.id);
-        match &mut message {
-            Some((last, parts)) if *last == id => parts.extend(content.items()),
-            _ => {
-                if let Some((_, parts)) = message.replace((id, content.items().collect())) {
-                    group(&parts, &mut groups);
-                }
-            }
-        }
-    }
-    if let Some((_, parts)) = message {
+    let messages: Vec<_> = JsonView::root(lines).items().filter_map(own_message).collect();
+    for message in messages.chunk_by(|(id, _), (next, _)| id == next) {
+        let parts: Vec<_> = message.iter().flat_map(|(_, content)| content.items()).collect();
         group(&parts, &mut groups);
     }
+    let seen: HashSet<NodeId> = messages.iter().map(|(_, content)| content.id).collect();
     let mut below = vec![JsonView::root(lines)];
     while let Some(node) = below.pop() {
         if node.is_array() && !seen.contains(&node.id) {

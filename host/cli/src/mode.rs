@@ -97,14 +97,8 @@ fn named<'l>(sessions: &'l [SessionView], name: &str) -> Result<&'l str, ApiErro
 
 fn list(listed: &SessionList, printer: &mut Printer) -> anyhow::Result<()> {
     printer.none(listed.sessions.len(), "no conversation has come yet");
-    let rows: Vec<_> = listed.sessions.iter().map(rows::session_row).collect();
-    printer.rows(&rows)?;
-    let follow = match listed.follow {
-        true => "The newest conversation becomes the active one (*).",
-        false => "The active conversation (*) stays: modes pause turns of it alone.",
-    };
-    printer.line(follow)?;
-    Ok(())
+    let sessions = listed.sessions.iter().map(rows::session_row);
+    Ok(printer.rows(&sessions.chain([rows::follow_row(listed)]).collect::<Vec<_>>())?)
 }
 
 /// Lists the latest requests of agents, newest first.

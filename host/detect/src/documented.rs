@@ -16,7 +16,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
 use crate::lists::LISTS;
-use crate::names::Words;
+use crate::names::words;
 use crate::placeholder::counts_throughout;
 use crate::table::table;
 use crate::work::spend;
@@ -62,6 +62,7 @@ impl Issued {
 
 /// A value with what says whose it is.
 pub(crate) struct Named<'a> {
+    /// A name that a row takes, so it has a word.
     pub(crate) name: &'a str,
     /// What stands before the name in its line.
     pub(crate) before: &'a str,
@@ -119,14 +120,14 @@ fn compile(pattern: &str) -> Regex {
 impl Named<'_> {
     /// Returns true if and only if the name says that no service issued its value: `HEROKU_COOKIE_SECRET`.
     fn is_chosen(&self) -> bool {
-        !Words::of(self.name).all(|word| !LISTS.chosen.has(word))
+        words(self.name).any(|word| LISTS.chosen.has(word))
     }
 
     /// Returns true if and only if nothing says whose the value is: `API_KEY=…`, `const oauthToken = …`.
     fn is_nobodys(&self) -> bool {
-        let words = self.before.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        Words::of(self.name).all(|word| LISTS.nobodys.has(word) || LISTS.declares.has(word))
-            && words.into_iter().all(|word| LISTS.declares.has(word))
+        let mut before = self.before.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words(self.name).all(|word| LISTS.nobodys.has(word) || LISTS.declares.has(word))
+            && before.all(|word| LISTS.declares.has(word))
     }
 }
 

@@ -34,6 +34,16 @@ pub struct InvalidName {
     rule: &'static str,
 }
 
+/// Returns the name where it has the form that it must have.
+fn formed(
+    has_form: bool,
+    what: &'static str,
+    name: &str,
+    rule: &'static str,
+) -> Result<Arc<str>, InvalidName> {
+    if has_form { Ok(name.into()) } else { Err(InvalidName { what, name: name.to_owned(), rule }) }
+}
+
 /// What a finding is called, in tokens too: `EMAIL`, `CARD`, `SECRET`. Form: `[A-Z][A-Z0-9]{1,15}`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Display, derive_more::Debug)]
 #[debug("{_0}")]
@@ -43,21 +53,11 @@ pub struct Label(Arc<str>);
 impl Label {
     /// Checks the form and wraps the name.
     pub fn new(name: &str) -> Result<Self, InvalidName> {
-        let tail = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
-        match name.as_bytes() {
-            [first, rest @ ..]
-                if first.is_ascii_uppercase()
-                    && (1..=15).contains(&rest.len())
-                    && rest.iter().all(|&b| tail(b)) =>
-            {
-                Ok(Self(name.into()))
-            }
-            _ => Err(InvalidName {
-                what: "label",
-                name: name.to_owned(),
-                rule: "2 to 16 capital letters and digits, a letter first",
-            }),
-        }
+        let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let has_form = (2..=16).contains(&name.len())
+            && name.bytes().all(plain)
+            && name.starts_with(|first: char| first.is_ascii_uppercase());
+        formed(has_form, "label", name, "2 to 16 capital letters and digits, a letter first").map(Self)
     }
 
     /// Returns the name.
@@ -78,15 +78,9 @@ impl DetectorId {
     pub fn new(id: &str) -> Result<Self, InvalidName> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         let parts = id.split('/').count();
-        let formed = id.split('/').all(|part| !part.is_empty() && part.bytes().all(plain));
-        if formed && (parts == 2 || id.starts_with("plugin:")) {
-            return Ok(Self(id.into()));
-        }
-        Err(InvalidName {
-            what: "detector id",
-            name: id.to_owned(),
-            rule: "`pack/name`, or for a plugin `plugin:name`",
-        })
+        let has_form = id.split('/').all(|part| !part.is_empty() && part.bytes().all(plain))
+            && (parts == 2 || id.starts_with("plugin:"));
+        formed(has_form, "detector id", id, "`pack/name`, or for a plugin `plugin:name`").map(Self)
     }
 
     /// Returns the whole id.
@@ -116,22 +110,12 @@ pub struct Finding {
     pub published: bool,
 }
 
-/// Sorts findings by place and makes one of those that overlap.
-///
-/// What is united covers all of its parts, and is published where all of them are. Its label,
-/// detector and confidence are those of the part with the highest confidence, and among equals of
-/// the one that stood first in `findings`: callers list findings in the order of their rules.
-/// Findings that merely touch stay two.
-pub(crate) fn unite(findings: &mut Vec<Finding>) {
-    unite_from(findings, 0);
-}
-
 /// Returns a text with something else in the place of each finding, made of its label. Those that overlap are united.
 pub fn replaced(text: &str, mut findings: Vec<Finding>, other: impl Fn(&str) -> String) -> Cow<'_, str> {
     if findings.is_empty() {
         return text.into();
     }
-    unite(&mut findings);
+    unite_from(&mut findings, 0);
     let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
     for found in findings {
         shown.push_str(&text[at..found.range.start]);
@@ -142,7 +126,12 @@ pub fn replaced(text: &str, mut findings: Vec<Finding>, other: impl Fn(&str) -> 
     shown.into()
 }
 
-/// [`unite`] for the findings from `start` on.
+/// Sorts the findings from `start` on by place, and makes one of those that overlap.
+///
+/// What is united covers all of its parts, and is published where all of them are. Its label,
+/// detector and confidence are those of the part with the highest confidence, and among equals of
+/// the one that stood first in `findings`: callers list findings in the order of their rules.
+/// Findings that merely touch stay two.
 pub(crate) fn unite_from(findings: &mut Vec<Finding>, start: usize) {
     if findings.len() - start < 2 {
         return;
@@ -198,7 +187,7 @@ mod tests {
             published(10..14),
             finding(12..13, "YY", Confidence::High),
         ];
-        unite(&mut found);
+        unite_from(&mut found, 0);
         assert_eq!(found.iter().map(|f| f.published).collect::<Vec<_>>(), [true, false]);
     }
 
@@ -211,7 +200,7 @@ mod tests {
             finding(35..36, "HIGH", Confidence::High),
             finding(40..41, "TOUCHES", Confidence::Low),
         ];
-        unite(&mut found);
+        unite_from(&mut found, 0);
         let seen: Vec<_> = found.iter().map(|f| (f.range.clone(), f.label.as_str())).collect();
         assert_eq!(seen, [(0..20, "LATER"), (30..40, "HIGH"), (40..41, "TOUCHES")]);
     }
@@ -242,7 +231,7 @@ mod tests {
             };
             let before = covered(&found);
             let surest = found.iter().map(|f| f.confidence).max();
-            unite(&mut found);
+            unite_from(&mut found, 0);
             prop_assert_eq!(before, covered(&found));
             prop_assert!(found.windows(2).all(|w| w[0].range.end <= w[1].range.start));
             prop_assert_eq!(surest, found.iter().map(|f| f.confidence).max());

@@ -187,22 +187,23 @@ fn join(bytes: &[u8], hit: usize, name_end: usize) -> Option<(Join, usize)> {
         b',' if was_closed && !is_itself_a_value(bytes, hit) => Some((Join::Call, at + 1)),
         b',' if is_constant(bytes, hit, name_end) => Some((Join::Call, at + 1)),
         b'(' => Some((Join::Call, at + 1)),
-        b'>' | b'&' => tag_end(bytes, at),
+        // `<password>x`, `<key name="k">x`, and the same with the sign escaped.
+        b'>' | b'&' => Some((Join::Tag, at + sign_length(&bytes[at..], &[b">", b"&gt;"])?)),
         // What East Asian text writes for a colon or an equals sign.
         0xef if matches!(&bytes[at..], [0xef, 0xbc, 0x9a | 0x9d, ..]) => Some((Join::Operator, at + 3)),
         _ if at == closed => None,
-        b'i' | b'l' if let Some(length) = is_word(&bytes[at..]) => Some((Join::Is, at + length)),
+        b'i' | b'l' if let Some(length) = sign_length(&bytes[at..], &IS) => Some((Join::Is, at + length)),
         _ if was_closed => None,
         _ => blank_or_typed(bytes, hit, at),
     }
 }
 
-/// `is `, `ist `, `lautet `, `lautet: `: what joins a name to its value in a sentence.
-fn is_word(rest: &[u8]) -> Option<usize> {
-    [&b"is "[..], b"is: ", b"ist ", b"ist: ", b"lautet ", b"lautet: "]
-        .iter()
-        .find(|word| rest.starts_with(word))
-        .map(|word| word.len())
+/// What joins a name to its value in a sentence.
+const IS: [&[u8]; 6] = [b"is ", b"is: ", b"ist ", b"ist: ", b"lautet ", b"lautet: "];
+
+/// How long the sign is, of these, that a text begins with.
+fn sign_length(rest: &[u8], signs: &[&[u8]]) -> Option<usize> {
+    signs.iter().find(|sign| rest.starts_with(sign)).map(|sign| sign.len())
 }
 
 /// `"kind": "api-key", "next": …`: the name stands where a value does, so what follows is the next
@@ -261,18 +262,6 @@ fn typed(bytes: &[u8], from: usize) -> Option<usize> {
     // `token: Nxs094M3ed2s1Re0= ` ends with the sign, and is no type.
     let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
     (end > start && assigned && apart && digits < 5).then_some(sign + 1)
-}
-
-/// `<password>x`, `<key name="k">x`, and the same with the sign escaped.
-fn tag_end(bytes: &[u8], at: usize) -> Option<(Join, usize)> {
-    let rest = &bytes[at..];
-    if rest.starts_with(b">") {
-        Some((Join::Tag, at + 1))
-    } else if rest.starts_with(b"&gt;") {
-        Some((Join::Tag, at + 4))
-    } else {
-        None
-    }
 }
 
 fn blank_or_typed(bytes: &[u8], hit: usize, at: usize) -> Option<(Join, usize)> {

@@ -11,6 +11,7 @@ use std::ops::Range;
 use wide::u16x8;
 
 use crate::frequency::Frequencies;
+use crate::runs;
 
 /// Two bytes, of which five and six bits count: so capitals and small letters are one, and of the
 /// second byte letters and signs are two.
@@ -182,10 +183,7 @@ impl Literals {
     fn each_candidate(&self, text: &[u8], mut f: impl FnMut(usize, Bit)) {
         let mut at = 0;
         while let Some(bytes) = text[at..].first_chunk::<BLOCK_REACH>() {
-            let mut set = self.set_in_block(bytes);
-            while set != 0 {
-                let place = set.trailing_zeros() as usize;
-                set &= set - 1;
+            for place in runs::places(self.set_in_block(bytes)) {
                 f(at + place, Bit::of(text[at + place], text[at + place + 1], text[at + place + 2]));
             }
             at += BLOCK;

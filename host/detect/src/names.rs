@@ -26,12 +26,12 @@ pub(crate) struct NameRule {
 impl NameRule {
     /// True where the rule takes `name`.
     pub(crate) fn takes(&self, name: &str) -> bool {
-        let words = Words::of(name);
-        let Some(last) = words.last(0) else { return false };
+        let mut words = words(name);
+        let Some(last) = words.next() else { return false };
         if !self.last.is_empty() && !self.last.iter().any(|pattern| fits(pattern, last)) {
             return false;
         }
-        let before = words.last(1);
+        let before = words.next();
         let is = |list: &[String]| before.is_some_and(|word| list.iter().any(|known| fits(known, word)));
         !is(&self.not_after) && (self.after.is_empty() || is(&self.after))
     }
@@ -50,47 +50,25 @@ fn fits(pattern: &str, word: &str) -> bool {
 /// Returns true if and only if a name says that its value opens nothing: `fakeToken`,
 /// `nonMatchingKey`, `PublicKeyToken`.
 pub(crate) fn opens_nothing(name: &str) -> bool {
-    let words = Words::of(name);
-    let words = &words.words[..words.len];
-    let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
-    let negated = |two: &[&str]| is(two[1], "non") && LISTS.negated.has(two[0]);
-    let public = |two: &[&str]| is(two[1], "public") && is(two[0], "key");
-    words.iter().any(|word| LISTS.made_up.has(word))
-        || words.windows(2).any(|two| negated(two) || public(two))
+    let mut behind = "";
+    words(name).any(|word| {
+        let behind = std::mem::replace(&mut behind, word);
+        let negated = word.eq_ignore_ascii_case("non") && LISTS.negated.has(behind);
+        let public = word.eq_ignore_ascii_case("public") && behind.eq_ignore_ascii_case("key");
+        LISTS.made_up.has(word) || negated || public
+    })
 }
 
-/// The words of a name, from its end.
-pub(crate) struct Words<'a> {
-    words: [&'a str; MAX_WORDS],
-    len: usize,
-}
-
-impl<'a> Words<'a> {
-    pub(crate) fn of(name: &'a str) -> Self {
-        let mut all = Self { words: [""; MAX_WORDS], len: 0 };
-        let mut end = name.len();
-        while all.len < MAX_WORDS {
-            let Some((start, stop)) = last_word(name.as_bytes(), end) else { break };
-            let word = &name[start..stop];
-            end = start;
-            let empty =
-                all.len == 0 && (word.bytes().all(|b| b.is_ascii_digit()) || LISTS.says_nothing.has(word));
-            if !empty {
-                all.words[all.len] = word;
-                all.len += 1;
-            }
-        }
-        all
-    }
-
-    /// Returns true if and only if a test holds for each word, and there is one.
-    pub(crate) fn all(&self, test: impl Fn(&str) -> bool) -> bool {
-        self.len > 0 && self.words[..self.len].iter().all(|word| test(word))
-    }
-
-    fn last(&self, back: usize) -> Option<&'a str> {
-        (back < self.len).then(|| self.words[back])
-    }
+/// Returns the words of a name from its end, without those that say nothing there.
+pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut end = name.len();
+    let all = std::iter::from_fn(move || {
+        let (start, stop) = last_word(name.as_bytes(), end)?;
+        end = start;
+        Some(&name[start..stop])
+    });
+    let says_nothing = |word: &str| word.bytes().all(|b| b.is_ascii_digit()) || LISTS.says_nothing.has(word);
+    all.skip_while(move |word| says_nothing(word)).take(MAX_WORDS)
 }
 
 /// Bytes beyond ASCII are parts of letters: `пароль`.

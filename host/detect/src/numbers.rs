@@ -20,11 +20,8 @@ pub(crate) fn each_digit_run(bytes: &[u8], mut f: impl FnMut(Range<usize>)) {
     let mut done = 0;
     runs::each_block(bytes, LEAST - 1, |at, block| {
         let digits = runs::bits(block, runs::digits);
-        let mut begins = runs::in_a_row::<LEAST, _>(digits);
-        while begins != 0 {
-            let first = begins.trailing_zeros();
-            let start = at + first as usize;
-            begins &= begins - 1;
+        for first in runs::places(runs::in_a_row::<LEAST, _>(digits)) {
+            let start = at + first;
             if start >= done {
                 done = start + (digits >> first).trailing_ones() as usize;
                 done += bytes[done..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -50,31 +47,21 @@ pub(crate) enum Mark {
 pub(crate) fn each_mark(bytes: &[u8], mut f: impl FnMut(Mark, Range<usize>)) {
     const WIDTH: usize = 6;
     runs::each_block(bytes, WIDTH - 1, |at, block| {
-        let place = |bits: u64| at + bits.trailing_zeros() as usize;
+        let two = |place: usize| at + place..at + place + 2;
         let digits = runs::bits(block, runs::digits);
         let pairs = digits & digits >> 1;
         let near = pairs & pairs >> 3;
         if near != 0 {
-            let mut groups = near & runs::bits(block, join) >> 2;
-            while groups != 0 {
-                f(Mark::Groups, place(groups)..place(groups) + 2);
-                groups &= groups - 1;
-            }
+            let groups = near & runs::bits(block, join) >> 2;
+            runs::places(groups).for_each(|place| f(Mark::Groups, two(place)));
         }
-        let mut starts = digits & !(digits << 1);
-        while starts != 0 {
-            let start = place(starts);
-            if matches!(bytes[start], b'1' | b'3') {
-                f(Mark::Digit, start..start + 2);
+        for place in runs::places(digits & !(digits << 1)) {
+            if matches!(bytes[at + place], b'1' | b'3') {
+                f(Mark::Digit, two(place));
             }
-            starts &= starts - 1;
         }
         let dashes = runs::bits(block, |bytes| runs::equal(bytes, b'-'));
-        let mut apart = dashes >> 2 & dashes >> 5;
-        while apart != 0 {
-            f(Mark::Dashes, place(apart)..place(apart) + 2);
-            apart &= apart - 1;
-        }
+        runs::places(dashes >> 2 & dashes >> 5).for_each(|place| f(Mark::Dashes, two(place)));
         at
     });
 }

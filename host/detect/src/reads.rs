@@ -11,33 +11,16 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 /// How often a row's matches may cover the same bytes.
 const TIMES: usize = 16;
 
 /// What each row has read. Empty until a row asks, so that most texts allocate nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
-    windows: Vec<(usize, Windows)>,
-    matches: Vec<Matches>,
-}
-
-impl Reads {
-    /// The windows of a row. Few rows have any.
-    pub(crate) fn windows(&mut self, row: usize) -> &mut Windows {
-        let place = self.windows.iter().position(|(known, _)| *known == row).unwrap_or_else(|| {
-            self.windows.push((row, Windows::default()));
-            self.windows.len() - 1
-        });
-        &mut self.windows[place].1
-    }
-
-    /// The matches of one of so many rows.
-    pub(crate) fn matches(&mut self, row: usize, rows: usize) -> &mut Matches {
-        if self.matches.is_empty() {
-            self.matches.resize(rows, Matches::default());
-        }
-        &mut self.matches[row]
-    }
+    pub(crate) windows: FxHashMap<usize, Windows>,
+    pub(crate) matches: FxHashMap<usize, Matches>,
 }
 
 /// The last window of a row that was searched, and its first match.
@@ -73,7 +56,7 @@ impl Windows {
 }
 
 /// Matches of a row that lie over one another.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Matches {
     covered: Range<usize>,
     /// All of their lengths.

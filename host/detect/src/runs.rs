@@ -66,6 +66,16 @@ fn filled_up(rest: &[u8]) -> [u8; BLOCK] {
     block
 }
 
+/// The places of the bits that are set, in order.
+#[inline(always)]
+pub(crate) fn places(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
+}
+
 /// Where `COUNT` bits in a row begin.
 #[inline(always)]
 pub(crate) fn in_a_row<const COUNT: usize, B>(mut bits: B) -> B

@@ -23,5 +23,5 @@ pub mod screen;
 pub use api::{AdminApi, ApiAnswer, ApiCall};
 pub use change::describe;
 pub use choice::left_out_by;
-pub use model::{Level, Model, ModelEffect, Notice};
+pub use model::{Level, Model, ModelEffect, Notice, captured_notice};
 pub use outline::{HoldCause, Outline, OutlineRow, SectionFacts, SectionGroup, leaf_authors};

@@ -150,7 +150,7 @@ impl Model {
             AdminCall::Payload => self.payload = Some(read_answer(json)?),
             AdminCall::Request => self.metadata = Some(read_answer(json)?),
             AdminCall::Subagents => self.subagents = Some(read_answer(json)?),
-            AdminCall::Capture => self.notice = Some(saved(&read_answer(json)?)),
+            AdminCall::Capture => self.notice = Some(captured_notice(&read_answer(json)?)),
             AdminCall::Except => self.notice = Some(told(&read_answer(json)?)),
             AdminCall::Saved | AdminCall::RemoveSaved | AdminCall::ClearSaved | AdminCall::SetSaved => {
                 self.saved = Some(read_answer(json)?);
@@ -253,7 +253,7 @@ impl Model {
     /// Says what was saved of the turn that has just left, behind that it has.
     fn captured(&mut self, captured: &CapturedEdits) {
         let before = self.notice.take().map_or_else(String::new, |notice| format!("{} ", notice.text));
-        let Notice { level, text } = saved(captured);
+        let Notice { level, text } = captured_notice(captured);
         self.notify(level, format!("{before}{text}"));
     }
 
@@ -371,7 +371,7 @@ impl Model {
 }
 
 /// Returns what was saved of a turn, in words.
-fn saved(captured: &CapturedEdits) -> Notice {
+pub fn captured_notice(captured: &CapturedEdits) -> Notice {
     if let Some(why) = &captured.not_saved {
         let text = format!("Nothing was saved: {}.", why.trim_end_matches('.'));
         return Notice { level: Level::Error, text };

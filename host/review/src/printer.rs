@@ -66,30 +66,22 @@ impl Printed {
 
 /// Prints a text on one line, without any control character.
 pub fn line(text: &str) -> Printed {
-    print(text, LINE_BYTES, GlyphForm::Line)
+    print(text, LINE_BYTES, GlyphShape::write)
 }
 
 /// Prints a text on as many lines as it has. `'\n'` is its only control character.
 pub fn block(text: &str) -> Printed {
-    print(text, BLOCK_BYTES, GlyphForm::Block)
+    print(text, BLOCK_BYTES, |shape, out| match shape {
+        GlyphShape::Newline => out.push('\n'),
+        GlyphShape::Tab => out.push_str("⇥   "),
+        shape => shape.write(out),
+    })
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum GlyphForm {
-    Line,
-    Block,
-}
-
-fn print(text: &str, bytes: usize, form: GlyphForm) -> Printed {
+fn print(text: &str, bytes: usize, write: impl Fn(GlyphShape, &mut String)) -> Printed {
     let kept = &text[..text.floor_char_boundary(bytes)];
     let mut out = String::with_capacity(kept.len());
-    for glyph in glyphs(kept) {
-        match (form, glyph.shape) {
-            (GlyphForm::Block, GlyphShape::Newline) => out.push('\n'),
-            (GlyphForm::Block, GlyphShape::Tab) => out.push_str("⇥   "),
-            (_, shape) => shape.write(&mut out),
-        }
-    }
+    glyphs(kept).for_each(|glyph| write(glyph.shape, &mut out));
     if kept.len() < text.len() {
         let _ = write!(out, "… ({} bytes more)", text.len() - kept.len());
     }
@@ -224,7 +216,7 @@ mod tests {
 
     #[test]
     fn output_is_bounded_and_says_so() {
-        assert_eq!(print("日本語", 4, GlyphForm::Line).as_str(), "日… (6 bytes more)");
+        assert_eq!(print("日本語", 4, GlyphShape::write).as_str(), "日… (6 bytes more)");
     }
 
     /// Text with many special characters, beside arbitrary ones.
@@ -302,7 +294,7 @@ mod tests {
         #[test]
         fn output_has_a_bound(text in hostile(), bytes in 0usize..80) {
             // Ten bytes are the longest number of one character, forty the longest note at the end.
-            prop_assert!(print(&text, bytes, GlyphForm::Line).as_str().len() <= bytes * 10 + 40);
+            prop_assert!(print(&text, bytes, GlyphShape::write).as_str().len() <= bytes * 10 + 40);
         }
     }
 }

@@ -64,14 +64,14 @@ fn kind(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
         InputError::at(node, "a part of a raw message must be an object whose `type` is a number")
     })?;
     let known: (&[&str], PartKind) = match kind.integer() {
-        Some(0) => (&["imageUrl"], image(node, losses)?),
-        Some(1) => (&["text"], PartKind::Text(text(node, "text", losses)?)),
-        Some(2) => (&["value", "scope", "tokenUsage"], opaque(node, losses)?),
+        Some(0) => (&["type", "imageUrl"], image(node, losses)?),
+        Some(1) => (&["type", "text"], PartKind::Text(text(node, "text", losses)?)),
+        Some(2) => (&["type", "value", "scope", "tokenUsage"], opaque(node, losses)?),
         Some(3) => (
-            &["cacheType"],
+            &["type", "cacheType"],
             PartKind::CacheBreakpoint { cache_type: optional_text(node, "cacheType", losses)? },
         ),
-        Some(4) => (&["documentData"], document(node, losses)?),
+        Some(4) => (&["type", "documentData"], document(node, losses)?),
         _ => return Ok(None),
     };
     note_unknown(node, known.0, losses);
@@ -79,13 +79,12 @@ fn kind(node: JsonView<'_>, losses: &mut Losses) -> Read<Option<PartKind>> {
 }
 
 fn note_unknown(node: JsonView<'_>, known: &[&str], losses: &mut Losses) {
-    let is_known = |key: &str| key == "type" || known.contains(&key);
-    losses.note_others(node, is_known, "no part of this kind has a member with this name");
+    losses.note_others(node, known, "no part of this kind has a member with this name");
 }
 
 fn image(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
     let image = member(node, "imageUrl")?;
-    note_unknown(image, &["url", "detail", "mediaType"], losses);
+    note_unknown(image, &["type", "url", "detail", "mediaType"], losses);
     Ok(PartKind::Image {
         url: text(image, "url", losses)?,
         detail: optional_text(image, "detail", losses)?,
@@ -95,7 +94,7 @@ fn image(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
 
 fn document(node: JsonView<'_>, losses: &mut Losses) -> Read<PartKind> {
     let document = member(node, "documentData")?;
-    note_unknown(document, &["data", "mediaType"], losses);
+    note_unknown(document, &["type", "data", "mediaType"], losses);
     Ok(PartKind::Document {
         data: text(document, "data", losses)?,
         media_type: text(document, "mediaType", losses)?,
@@ -157,8 +156,8 @@ pub(crate) fn call(node: JsonView<'_>, losses: &mut Losses) -> Read<ToolCall> {
     if node.get("type").is_some_and(|kind| kind.text().as_deref() != Some("function")) {
         losses.note(node.pointer(), "a call of another type is written as a call of a function");
     }
-    note_unknown(node, &["id", "function"], losses);
-    note_unknown(function, &["name", "arguments"], losses);
+    note_unknown(node, &["type", "id", "function"], losses);
+    note_unknown(function, &["type", "name", "arguments"], losses);
     Ok(ToolCall {
         at: node.pointer(),
         id: text(node, "id", losses)?,

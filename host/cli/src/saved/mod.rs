@@ -15,6 +15,7 @@ use leafgate_admin::{
 };
 use leafgate_gate::{SavedStore, saved_views};
 use leafgate_review::rows::text_diff_rows;
+use leafgate_review::{Level, Notice, captured_notice};
 
 pub(crate) use self::files::SavedFolder;
 use crate::admin::AdminClient;
@@ -185,20 +186,10 @@ fn print_diff(diff: &SavedDiff, printer: &mut Printer) -> io::Result<()> {
 
 /// Tells what was saved of a turn.
 pub(crate) fn tell(captured: &CapturedEdits, printer: &mut Printer) -> io::Result<()> {
-    let saved = captured.edits.len();
-    let edits = if saved == 1 { "edit is" } else { "edits are" };
-    let place = match captured.scope {
-        SavedScope::Session => "for the conversation",
-        SavedScope::Workspace => "for the workspace",
-        SavedScope::Project => "in the file",
-        SavedScope::Global => "for all requests",
-    };
-    printer.line(&format!("{saved} {edits} saved {place}"))?;
-    for left in &captured.left_out {
-        printer.error_line(&format!("leafgate: not saved: {}: {}", left.path, left.why));
-    }
-    if let Some(why) = &captured.not_saved {
-        printer.error_line(&format!("leafgate: nothing was saved: {why}"));
+    let Notice { level, text } = captured_notice(captured);
+    match level {
+        Level::Done | Level::Warning => printer.line(&text)?,
+        Level::Error => printer.error_line(&format!("leafgate: {text}")),
     }
     Ok(())
 }

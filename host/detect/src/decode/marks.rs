@@ -94,11 +94,7 @@ impl Marks {
 
     fn each_place(&self, of: impl Fn(&Marked) -> u64, mut f: impl FnMut(usize)) {
         for marked in &self.blocks {
-            let mut bits = of(marked);
-            while bits != 0 {
-                f(marked.at + bits.trailing_zeros() as usize);
-                bits &= bits - 1;
-            }
+            rows::places(of(marked)).for_each(|place| f(marked.at + place));
         }
     }
 

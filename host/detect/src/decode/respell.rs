@@ -9,7 +9,6 @@ use std::ops::Range;
 
 use memchr::{memchr3_iter, memmem};
 
-use super::invisible::Seen;
 use super::map::{Units, Window};
 use super::text::may_spell;
 use super::{Encoding, Encodings, entity, escape, invisible, percent, terminal};
@@ -24,13 +23,6 @@ const BEHIND: usize = 1024;
 
 /// And if a key's block begins in it: the longest that a block is followed.
 const BEHIND_KEY: usize = 64 << 10;
-
-/// What one spelling means.
-struct Spelling {
-    encoding: Encoding,
-    means: Option<char>,
-    length: usize,
-}
 
 /// Calls `f` with each window's text without its spellings.
 pub(super) fn each_window(text: &str, mut f: impl FnMut(String, Encodings, Units)) {
@@ -127,29 +119,30 @@ fn hides(bytes: &[u8], at: usize) -> bool {
         b'\\' => escape::hides(bytes, at),
         0x1b => true,
         0xc2 if rest.get(1) == Some(&0x9b) => true,
-        _ => invisible::character(rest).is_some_and(|(seen, _)| invisible::hides(bytes, at, &seen)),
+        _ => invisible::character(rest).is_some_and(|(seen, _)| invisible::hides(bytes, at, seen)),
     }
 }
 
-fn spelling(bytes: &[u8], at: usize) -> Option<Spelling> {
+/// Reads the spelling that begins at `at`; returns its encoding, what it means and its length.
+fn spelling(bytes: &[u8], at: usize) -> Option<(Encoding, Option<char>, usize)> {
     let rest = &bytes[at..];
-    let (encoding, means, length) = match bytes[at] {
-        b'%' => percent::character(rest).map(|(means, length)| (Encoding::Percent, Some(means), length))?,
+    let (encoding, character) = match bytes[at] {
+        b'%' => (Encoding::Percent, percent::character(rest)),
         // A blank in a query, where what stands beside it is encoded too. In base64 a plus sign
         // would be encoded itself.
-        b'+' if between_percents(bytes, at) => (Encoding::Percent, Some(' '), 1),
-        b'&' => entity::character(rest).map(|(means, length)| (Encoding::Entity, Some(means), length))?,
-        b'\\' => {
-            escape::spelling(bytes, at).map(|(means, length)| (Encoding::Escape, Some(means), length))?
+        b'+' if between_percents(bytes, at) => (Encoding::Percent, Some((' ', 1))),
+        b'&' => (Encoding::Entity, entity::character(rest)),
+        b'\\' => (Encoding::Escape, escape::spelling(bytes, at)),
+        _ => {
+            if let Some(length) = terminal::sequence(rest) {
+                return Some((Encoding::Terminal, None, length));
+            }
+            let (seen, length) = invisible::character(rest)?;
+            return Some((Encoding::Invisible, seen, length));
         }
-        _ => match (terminal::sequence(rest), invisible::character(rest)) {
-            (Some(length), _) => (Encoding::Terminal, None, length),
-            (None, Some((Seen::Nothing, length))) => (Encoding::Invisible, None, length),
-            (None, Some((Seen::Blank, length))) => (Encoding::Invisible, Some(' '), length),
-            (None, None) => return None,
-        },
     };
-    Some(Spelling { encoding, means, length })
+    let (means, length) = character?;
+    Some((encoding, Some(means), length))
 }
 
 fn between_percents(bytes: &[u8], at: usize) -> bool {
@@ -186,7 +179,7 @@ impl Respelled<'_> {
     /// Decodes what begins at a byte that may begin a spelling.
     fn one(&mut self) {
         match spelling(self.source.as_bytes(), self.window.at) {
-            Some(Spelling { encoding, means, length }) => {
+            Some((encoding, means, length)) => {
                 let end = self.window.at + length;
                 self.window.spelled_to(end, means);
                 if !self.encodings.contains(&encoding) {

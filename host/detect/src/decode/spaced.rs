@@ -40,9 +40,9 @@ fn is_sign(byte: u8) -> bool {
     matches!(byte, b':' | b'-' | b' ')
 }
 
-/// Reads the stretch of pairs and signs around a pair; gives where it ends.
+/// Reads the stretch of pairs and signs around a pair that a sign and another pair follow; gives where it ends.
 fn stretch(bytes: &[u8], first: usize, f: &mut impl FnMut(Block)) -> usize {
-    let Some(sign) = sign_behind(bytes, first) else { return first + 1 };
+    let sign = bytes[first + 2];
     let is_pair = |at: usize| matches!(bytes.get(at..at + 2), Some([a, b]) if is_hex(*a) && is_hex(*b));
     let mut start = first;
     while start >= 3 && bytes[start - 1] == sign && is_pair(start - 3) {
@@ -59,14 +59,6 @@ fn stretch(bytes: &[u8], first: usize, f: &mut impl FnMut(Block)) -> usize {
         spelled(&decoded, start..end, f);
     }
     end
-}
-
-/// The sign behind the pair at `at`, if another pair and the same sign follow.
-fn sign_behind(bytes: &[u8], at: usize) -> Option<u8> {
-    match bytes.get(at..at + 5)? {
-        &[a, b, sign, c, d] if is_sign(sign) && [a, b, c, d].into_iter().all(is_hex) => Some(sign),
-        _ => None,
-    }
 }
 
 fn listed(bytes: &[u8], f: &mut impl FnMut(Block)) {

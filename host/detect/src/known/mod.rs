@@ -146,39 +146,15 @@ pub struct KnownValues {
     /// How many there are.
     count: usize,
     pieces: FxHashSet<Print>,
-    /// The values that a piece announces.
-    anchored: FxHashMap<Print, Vec<Anchored>>,
-    /// By length, values and spellings that are shorter than a piece.
-    short: BTreeMap<usize, FxHashMap<Print, Edges>>,
+    /// The values and spellings that a piece announces, with where it begins in them.
+    anchored: FxHashMap<Print, Vec<(usize, Spelled)>>,
+    /// By length, those that are shorter than a piece.
+    short: BTreeMap<usize, FxHashMap<Print, Spelled>>,
     /// Which prints may be those of a piece: most are of none, and one look says so.
     may_be: Vec<u64>,
     /// Whether some value is noticed by a piece with blanks, so that words alone will not do.
     blanks: bool,
     digest: [u8; 32],
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Anchored {
-    at: usize,
-    length: usize,
-    whole: [u8; 16],
-    edges: Edges,
-}
-
-/// Which characters beside a spelling belong to the value in part.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Edges {
-    before: bool,
-    behind: bool,
-}
-
-impl Edges {
-    fn around(self, bytes: &[u8], range: Range<usize>) -> Range<usize> {
-        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
-        let before = self.before && range.start.checked_sub(1).is_some_and(|at| is_sign(&bytes[at]));
-        let behind = self.behind && bytes.get(range.end).is_some_and(is_sign);
-        range.start - usize::from(before)..range.end + usize::from(behind)
-    }
 }
 
 impl KnownValues {
@@ -194,33 +170,31 @@ impl KnownValues {
             blanks: false,
             digest: [0; 32],
         };
-        let mut wholes = BTreeMap::new();
+        let mut wholes = BTreeSet::new();
         for value in values {
-            if wholes.insert(value.whole, ()).is_none() {
+            if wholes.insert(value.whole) {
                 all.add(value);
             }
         }
         all.count = wholes.len();
-        all.digest = digest(wholes.into_keys());
+        all.digest = digest(wholes.into_iter());
         all.may_be = may_be(all.pieces.iter().chain(all.anchored.keys()));
         all
     }
 
     fn add(&mut self, value: &KnownValue) {
-        let KnownValue { length, anchor_at: at, anchor, whole, .. } = *value;
-        self.add_whole(anchor, Anchored { at, length, whole, edges: Edges::default() });
+        let KnownValue { length, anchor_at, anchor, whole, .. } = *value;
+        self.add_whole(anchor_at, Spelled { length, anchor, whole, before: false, behind: false });
         self.pieces.extend(&value.pieces);
         self.blanks |= value.blanks;
-        for &Spelled { length, anchor, whole, before, behind } in &value.spelled {
-            self.add_whole(anchor, Anchored { at: 0, length, whole, edges: Edges { before, behind } });
-        }
+        value.spelled.iter().for_each(|spelled| self.add_whole(0, *spelled));
     }
 
-    fn add_whole(&mut self, anchor: Print, whole: Anchored) {
+    fn add_whole(&mut self, at: usize, whole: Spelled) {
         if whole.length < PIECE {
-            self.short.entry(whole.length).or_default().insert(anchor, whole.edges);
+            self.short.entry(whole.length).or_default().insert(whole.anchor, whole);
         } else {
-            self.anchored.entry(anchor).or_default().push(whole);
+            self.anchored.entry(whole.anchor).or_default().push((at, whole));
         }
     }
 
@@ -276,8 +250,8 @@ impl KnownValues {
                 if end > word.end {
                     continue;
                 }
-                if let Some(edges) = prints.get(&self.key.print(&bytes[start..end])) {
-                    found(edges.around(bytes, start..end));
+                if let Some(whole) = prints.get(&self.key.print(&bytes[start..end])) {
+                    found(whole.around(bytes, start..end));
                 }
             }
             let end = start + PIECE;
@@ -298,11 +272,11 @@ impl KnownValues {
     }
 
     /// Where the whole value lies whose anchor stands at `start`, if it does.
-    fn whole_at(&self, bytes: &[u8], start: usize, one: &Anchored) -> Option<Range<usize>> {
-        let first = start.checked_sub(one.at)?;
+    fn whole_at(&self, bytes: &[u8], start: usize, (at, one): &(usize, Spelled)) -> Option<Range<usize>> {
+        let first = start.checked_sub(*at)?;
         let value = bytes.get(first..first + one.length)?;
         spend(value.len());
-        (self.key.whole(value) == one.whole).then(|| one.edges.around(bytes, first..first + one.length))
+        (self.key.whole(value) == one.whole).then(|| one.around(bytes, first..first + one.length))
     }
 
     fn may_be(&self, print: Print) -> bool {

@@ -8,6 +8,8 @@
 //! Not found is a value of less than 15 bytes in base64 that is broken into lines of eight characters:
 //! two such lines may as well be two words.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::{KnownKey, LEAST_KNOWN, PIECE, Print};
@@ -18,7 +20,7 @@ const MOST: usize = 64;
 /// Fewer characters than this are no spelling of a value of [`LEAST_KNOWN`] bytes.
 const LEAST: usize = LEAST_KNOWN * 8 / 6;
 
-/// One spelling of a value as it is known: fingerprints of what the value alone decides.
+/// One spelling of a value, or the value itself, as it is known: fingerprints of what the value alone decides.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spelled {
@@ -32,6 +34,16 @@ pub struct Spelled {
     pub before: bool,
     /// Whether the character behind them spells its last bits.
     pub behind: bool,
+}
+
+impl Spelled {
+    /// Returns where it stands with the characters beside it that belong to the value in part.
+    pub(super) fn around(&self, bytes: &[u8], range: Range<usize>) -> Range<usize> {
+        let is_sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
+        let before = self.before && range.start.checked_sub(1).is_some_and(|at| is_sign(&bytes[at]));
+        let behind = self.behind && bytes.get(range.end).is_some_and(is_sign);
+        range.start - usize::from(before)..range.end + usize::from(behind)
+    }
 }
 
 /// An encoding whose characters stand for some bits each.

@@ -184,22 +184,22 @@ impl<'a> Scan<'a> {
             self.search(index, hit.start, hit.start, window);
             return;
         }
-        let slots = self.engine.rows.len();
-        if self.reads.matches(index, slots).is_taken(hit.start) {
+        let matches = self.reads.matches.entry(index).or_default();
+        if matches.is_taken(hit.start) {
             return;
         }
-        if let Some(end) = self.reads.matches(index, slots).spent_at(hit.start) {
+        if let Some(end) = matches.spent_at(hit.start) {
             return self.take_unjudged(index, hit.start..end);
         }
         if let Some(whole) = self.search(index, hit.start, hit.start, row.window.min(row.reach())) {
-            self.reads.matches(index, slots).add(whole);
+            self.reads.matches.entry(index).or_default().add(whole);
         }
     }
 
     /// Takes what would cost too much to judge, to the end of its word.
     fn take_unjudged(&mut self, index: usize, range: Range<usize>) {
         let end = self.word_end(range.end);
-        self.reads.matches(index, self.engine.rows.len()).take(end);
+        self.reads.matches.entry(index).or_default().take(end);
         let range = self.text.floor_char_boundary(range.start)..self.text.ceil_char_boundary(end);
         self.hits.push(Match { row: index, range, published: false });
     }
@@ -218,7 +218,7 @@ impl<'a> Scan<'a> {
         }
         let unread = match cfg!(test) && self.slowly {
             true => Some(start),
-            false => self.reads.windows(index).unread(start..end, row.reach()),
+            false => self.reads.windows.entry(index).or_default().unread(start..end, row.reach()),
         };
         if let Some(from) = unread {
             self.search(index, start, from, end - start);
@@ -243,7 +243,7 @@ impl<'a> Scan<'a> {
         };
         let whole = found.as_ref().map(|found| start + found.whole.start..start + found.whole.end);
         if row.shape == Shape::Near {
-            self.reads.windows(index).add(start..end, whole.clone());
+            self.reads.windows.entry(index).or_default().add(start..end, whole.clone());
         }
         let (found, whole) = (found?, whole?);
         let touches = whole.end == end && end < bytes.len();

@@ -95,16 +95,10 @@ impl Pairs {
 
 /// Two keys of one row, side by side.
 fn are_neighbours(a: u8, b: u8) -> bool {
-    const ROWS: [&[u8]; 3] = [b"qwertyuiop", b"asdfghjkl", b"zxcvbnm"];
-    let place = |key: u8| {
-        ROWS.iter()
-            .enumerate()
-            .find_map(|(row, keys)| keys.iter().position(|&known| known == key).map(|column| (row, column)))
-    };
-    match (place(a), place(b)) {
-        (Some((row, column)), Some((other, beside))) => row == other && column.abs_diff(beside) == 1,
-        _ => false,
-    }
+    const KEYS: &[u8] = b" qwertyuiop asdfghjkl zxcvbnm ";
+    let are_letters = a.is_ascii_lowercase() && b.is_ascii_lowercase();
+    let is_beside = |at: usize| KEYS[at - 1] == b || KEYS[at + 1] == b;
+    are_letters && KEYS.iter().position(|&key| key == a).is_some_and(is_beside)
 }
 
 #[cfg(test)]

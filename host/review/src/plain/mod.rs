@@ -27,9 +27,6 @@ use crate::screen::farewell;
 /// Cells of a line that stands for a longer text. `open` prints it in full.
 const CELLS: usize = 160;
 
-/// Why nothing can be done to a turn.
-const NO_TURN: &str = "no turn is open: `show 1` opens the first of the list";
-
 /// Why a text is not used.
 const CUT_OFF: &str = "the input ended before the line with a single dot: nothing was changed";
 
@@ -45,17 +42,18 @@ pub fn run(
     prompt: &str,
 ) -> io::Result<()> {
     let mut plain = Plain { model: Model::default(), desk, output };
-    plain.start()?;
+    let mut done = plain.start();
     loop {
+        plain.told(done)?;
         write!(plain.output, "{}", printer::line(prompt))?;
         plain.output.flush()?;
         let Some(line) = read_line(input)? else { break };
         let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            [] => {}
+        done = match words.as_slice() {
+            [] => Ok(()),
             ["quit"] => break,
-            [word, rest @ ..] => plain.obey(word, rest, input)?,
-        }
+            [word, rest @ ..] => plain.obey(word, rest, input),
+        };
     }
     plain.leave()
 }
@@ -74,6 +72,19 @@ fn read_line(input: &mut dyn BufRead) -> io::Result<Option<String>> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a line of the input is not UTF-8"))
 }
 
+/// Why a command was not carried out to its end.
+#[derive(derive_more::From)]
+enum Undone {
+    /// Reading or writing failed.
+    #[from]
+    Broken(io::Error),
+    /// What the person is told.
+    #[from(&str, String)]
+    Refused(String),
+}
+
+type Outcome<T = ()> = Result<T, Undone>;
+
 struct Plain<'a> {
     model: Model,
     desk: &'a mut dyn AdminApi,
@@ -81,18 +92,27 @@ struct Plain<'a> {
 }
 
 impl Plain<'_> {
-    fn start(&mut self) -> io::Result<()> {
+    /// Says why a command was refused.
+    fn told(&mut self, done: Outcome) -> io::Result<()> {
+        match done {
+            Ok(()) => Ok(()),
+            Err(Undone::Refused(why)) => writeln!(self.output, "error: {}", printer::line(&why)),
+            Err(Undone::Broken(error)) => Err(error),
+        }
+    }
+
+    fn start(&mut self) -> Outcome {
         self.act(AdminCall::Pending)?;
         match self.model.turns.as_slice() {
             [only] => {
                 let id = only.id.clone();
-                self.show(Some(&id))
+                self.show(&id)
             }
             _ => self.list(),
         }
     }
 
-    fn obey(&mut self, word: &str, rest: &[&str], input: &mut dyn BufRead) -> io::Result<()> {
+    fn obey(&mut self, word: &str, rest: &[&str], input: &mut dyn BufRead) -> Outcome {
         if let Some(edit) = edit_of(word, rest) {
             return self.change(edit);
         }
@@ -105,17 +125,17 @@ impl Plain<'_> {
                 self.act(AdminCall::Pending)?;
                 self.list()
             }
-            ("show", []) => self.show(None),
+            ("show", []) => self.show(""),
             ("show", ["all"]) => self.print_all(),
             ("show", [name]) => self.show_named(name),
             ("open", [part]) => self.open(part),
             ("edit", [leaf]) if leaf.contains('.') => self.edit(leaf, input),
             ("insert", [before]) => self.insert(before, input),
             ("edit" | "insert", _) => {
-                self.refuse(&usage(word))?;
+                self.told(Err(usage(word).into()))?;
                 // The lines behind it are its text, and none of them may count as a command.
                 read_text(input)?;
-                self.refuse("the text up to the line with a single dot was not used")
+                Err("the text up to the line with a single dot was not used".into())
             }
             ("delete", [at]) => self.section_command(at, |section| EditCommand::Delete { section }),
             ("restore", [at]) => self.section_command(at, |section| EditCommand::Restore { section }),
@@ -127,10 +147,7 @@ impl Plain<'_> {
                 model.payload.as_ref().map(|payload| rows::payload_text(payload, printer::BLOCK_BYTES))
             }),
             ("metadata", []) => self.metadata(),
-            ("why", []) => match self.model.turn().map(rows::why_rows) {
-                Some(rows) => self.print(rows),
-                None => self.refuse(NO_TURN),
-            },
+            ("why", []) => self.print(rows::why_rows(self.turn()?)),
             ("agents", []) => self.print_after(AdminCall::Subagents, |model| {
                 model.subagents.as_ref().map(|listed| rows::subagent_rows(listed, usize::MAX))
             }),
@@ -145,7 +162,7 @@ impl Plain<'_> {
             }
             ("resume", []) => self.resume(),
             ("help", []) => self.print(HELP.lines().map(|line| Row::of(line, RowStyle::Plain))),
-            _ => self.refuse(&usage(word)),
+            _ => Err(usage(word).into()),
         }
     }
 
@@ -154,7 +171,7 @@ impl Plain<'_> {
         &mut self,
         call: impl Into<ApiCall>,
         rows: impl FnOnce(&Model) -> Option<Vec<Row>>,
-    ) -> io::Result<()> {
+    ) -> Outcome {
         if self.act(call)?
             && let Some(rows) = rows(&self.model)
         {
@@ -164,7 +181,7 @@ impl Plain<'_> {
     }
 
     /// Makes a call and prints the notice. Returns `false` if it failed.
-    fn act(&mut self, call: impl Into<ApiCall>) -> io::Result<bool> {
+    fn act(&mut self, call: impl Into<ApiCall>) -> Outcome<bool> {
         self.model.act(call.into());
         while let Some(effect) = self.model.next_effect() {
             if let ModelEffect::Ask(call) = effect {
@@ -181,42 +198,36 @@ impl Plain<'_> {
         Ok(notice.level != Level::Error)
     }
 
-    fn refuse(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.output, "error: {}", printer::line(text))
+    fn print(&mut self, rows: impl IntoIterator<Item = Row>) -> Outcome {
+        Ok(rows.into_iter().try_for_each(|row| writeln!(self.output, "{}", row.text().trim_end()))?)
     }
 
-    fn print(&mut self, rows: impl IntoIterator<Item = Row>) -> io::Result<()> {
-        rows.into_iter().try_for_each(|row| writeln!(self.output, "{}", row.text().trim_end()))
-    }
-
-    fn list(&mut self) -> io::Result<()> {
+    fn list(&mut self) -> Outcome {
         if self.model.turns.is_empty() {
-            return writeln!(self.output, "No turn waits.");
+            return self.print([Row::of("No turn waits.", RowStyle::Plain)]);
         }
         let listed: Vec<Row> =
             self.model.turns.iter().map(rows::list_row).enumerate().map(numbered).collect();
         self.print(listed)
     }
 
-    fn show_named(&mut self, name: &str) -> io::Result<()> {
+    fn show_named(&mut self, name: &str) -> Outcome {
         let turns = &self.model.turns;
         let by_number = place(name).and_then(|at| turns.get(at));
-        match by_number.or_else(|| turns.iter().find(|turn| turn.id == name)) {
-            Some(turn) => {
-                let id = turn.id.clone();
-                self.show(Some(&id))
-            }
-            None => self.refuse(&format!("no turn `{name}`: `list` numbers those that wait")),
-        }
+        let turn = by_number.or_else(|| turns.iter().find(|turn| turn.id == name));
+        let none = || format!("no turn `{name}`: `list` numbers those that wait");
+        let id = turn.ok_or_else(none)?.id.clone();
+        self.show(&id)
     }
 
-    fn show(&mut self, id: Option<&str>) -> io::Result<()> {
-        let show = ApiCall::show(id.unwrap_or_default());
+    /// Shows a turn; the open one where `id` is empty.
+    fn show(&mut self, id: &str) -> Outcome {
+        let show = ApiCall::show(id);
         // How many sections are shown first depends on the mode.
         if self.act(AdminCall::Mode)? && self.act(show)? { self.print_turn() } else { Ok(()) }
     }
 
-    fn print_turn(&mut self) -> io::Result<()> {
+    fn print_turn(&mut self) -> Outcome {
         let Some(turn) = self.model.turn() else { return Ok(()) };
         let outline = &self.model.outline;
         let mut out = rows::header_rows(turn);
@@ -233,60 +244,44 @@ impl Plain<'_> {
     }
 
     /// Prints every section of the turn.
-    fn print_all(&mut self) -> io::Result<()> {
-        let Some(turn) = self.model.turn() else {
-            return self.refuse(NO_TURN);
-        };
-        let outline = &self.model.outline;
+    fn print_all(&mut self) -> Outcome {
+        let (turn, outline) = (self.turn()?, &self.model.outline);
         let order = outline.order().into_iter();
         let out: Vec<_> = order.map(|at| numbered_section(turn, outline, at)).collect();
         self.print(out)
     }
 
-    fn open(&mut self, part: &str) -> io::Result<()> {
-        let rows = match part.contains('.') {
-            true => self.leaf(part).map(|leaf| {
-                let mut rows = rows::leaf_text(leaf, printer::BLOCK_BYTES);
-                rows.extend(rows::redaction_rows(leaf));
-                rows
-            }),
-            false => self.section(part).map(|(turn, at)| leaf_rows(turn, &turn.sections[at], at + 1)),
-        };
-        match rows {
-            Ok(rows) => self.print(rows),
-            Err(error) => self.refuse(&error),
+    fn open(&mut self, part: &str) -> Outcome {
+        if part.contains('.') {
+            let leaf = self.leaf(part)?;
+            let text = rows::leaf_text(leaf, printer::BLOCK_BYTES);
+            return self.print([text, rows::redaction_rows(leaf)].concat());
         }
+        let (turn, at) = self.section(part)?;
+        self.print(leaf_rows(turn, &turn.sections[at], at + 1))
     }
 
-    fn edit(&mut self, part: &str, input: &mut dyn BufRead) -> io::Result<()> {
+    fn edit(&mut self, part: &str, input: &mut dyn BufRead) -> Outcome {
         // The lines are read in any case: text for a missing leaf must not count as commands.
-        let Some(text) = read_text(input)? else { return self.refuse(CUT_OFF) };
-        let pointer = match self.leaf(part) {
-            Ok(leaf) => leaf.pointer.clone(),
-            Err(error) => return self.refuse(&error),
-        };
+        let text = read_text(input)?.ok_or(CUT_OFF)?;
+        let pointer = self.leaf(part)?.pointer.clone();
         let done = self.act(ApiCall::of(&EditCommand::Set { pointer, text: ShownText::new(text) }))?;
         let section = part.split('.').next().unwrap_or(part);
         if done { self.open(section) } else { Ok(()) }
     }
 
-    fn insert(&mut self, before: &str, input: &mut dyn BufRead) -> io::Result<()> {
-        let Some(text) = read_text(input)? else { return self.refuse(CUT_OFF) };
+    fn insert(&mut self, before: &str, input: &mut dyn BufRead) -> Outcome {
+        let text = read_text(input)?.ok_or(CUT_OFF)?;
         self.section_command(before, |before| EditCommand::Insert { before, text: ShownText::new(text) })
     }
 
-    fn pin(&mut self, numbers: &[&str]) -> io::Result<()> {
+    fn pin(&mut self, numbers: &[&str]) -> Outcome {
         let key = |number: &&str| self.section(number).map(|(turn, at)| turn.sections[at].key.clone());
-        match numbers.iter().map(key).collect() {
-            Ok(sections) => match self.act(ApiCall::of(&Pins { sections }))? {
-                true => self.print_turn(),
-                false => Ok(()),
-            },
-            Err(error) => self.refuse(&error),
-        }
+        let sections = numbers.iter().map(key).collect::<Outcome<_>>()?;
+        if self.act(ApiCall::of(&Pins { sections }))? { self.print_turn() } else { Ok(()) }
     }
 
-    fn metadata(&mut self) -> io::Result<()> {
+    fn metadata(&mut self) -> Outcome {
         if self.model.turn().is_some() && !self.act(AdminCall::Request)? {
             return Ok(());
         }
@@ -294,24 +289,23 @@ impl Plain<'_> {
         self.print(rows)
     }
 
-    fn sessions_after(&mut self, call: ApiCall) -> io::Result<()> {
+    fn sessions_after(&mut self, call: ApiCall) -> Outcome {
         self.print_after(call, |Model { sessions, .. }| {
             let listed = sessions.sessions.iter().map(rows::session_row).enumerate().map(numbered);
             Some(listed.chain([rows::follow_row(sessions)]).collect())
         })
     }
 
-    fn saved(&mut self, order: &[&str]) -> io::Result<()> {
+    fn saved(&mut self, order: &[&str]) -> Outcome {
         let call = match *order {
             [] => Some(AdminCall::Saved.into()),
             ["clear"] => Some(ApiCall::of(&ClearSaved::default())),
             // The number is one of the list that was printed last.
             ["remove", number] => {
                 let mut edits = self.model.saved.iter().flat_map(|list| &list.edits);
-                match place(number).and_then(|at| edits.nth(at)) {
-                    Some(edit) => Some(ApiCall::from(AdminCall::RemoveSaved).on(&edit.id)),
-                    None => return self.refuse("no saved edit has this number: `saved` lists them"),
-                }
+                let edit = place(number).and_then(|at| edits.nth(at));
+                let edit = edit.ok_or("no saved edit has this number: `saved` lists them")?;
+                Some(ApiCall::from(AdminCall::RemoveSaved).on(&edit.id))
             }
             ["scope", name] => {
                 scope(name).map(|scope| ApiCall::of(&SetSaved { scope: Some(scope), ..SetSaved::default() }))
@@ -323,44 +317,31 @@ impl Plain<'_> {
             }
             _ => None,
         };
-        let Some(call) = call else { return self.refuse(&usage("saved")) };
-        self.print_after(call, |model| {
+        self.print_after(call.ok_or_else(|| usage("saved"))?, |model| {
             let list = model.saved.as_ref()?;
             let edits = list.edits.iter().map(rows::saved_edit_row).enumerate().map(numbered);
             Some(rows::saved_head(list).into_iter().chain(edits).collect())
         })
     }
 
-    fn select(&mut self, number: &str) -> io::Result<()> {
-        match place(number).and_then(|at| self.model.sessions.sessions.get(at)) {
-            Some(session) => {
-                let select = ApiCall::of(&Select {}).on(&session.id);
-                self.sessions_after(select)
-            }
-            None => self.refuse("no conversation has this number: `sessions` lists them"),
-        }
+    fn select(&mut self, number: &str) -> Outcome {
+        let session = place(number).and_then(|at| self.model.sessions.sessions.get(at));
+        let session = session.ok_or("no conversation has this number: `sessions` lists them")?;
+        self.sessions_after(ApiCall::of(&Select {}).on(&session.id))
     }
 
-    fn section_command(
-        &mut self,
-        number: &str,
-        command: impl FnOnce(String) -> EditCommand,
-    ) -> io::Result<()> {
-        let key = self.section(number).map(|(turn, at)| choice::left_out_by(turn, at).map(str::to_owned));
-        match key {
-            Ok(key) => self.change(command(key.unwrap_or_default())),
-            Err(error) => self.refuse(&error),
-        }
+    fn section_command(&mut self, number: &str, command: impl FnOnce(String) -> EditCommand) -> Outcome {
+        let (turn, at) = self.section(number)?;
+        let key = choice::left_out_by(turn, at).unwrap_or_default().to_owned();
+        self.change(command(key))
     }
 
-    fn change(&mut self, command: EditCommand) -> io::Result<()> {
+    fn change(&mut self, command: EditCommand) -> Outcome {
         if self.act(ApiCall::of(&command))? { self.print_turn() } else { Ok(()) }
     }
 
-    fn resume(&mut self) -> io::Result<()> {
-        let Some(digest) = self.model.turn().map(|turn| turn.digest.clone()) else {
-            return self.refuse(NO_TURN);
-        };
+    fn resume(&mut self) -> Outcome {
+        let digest = self.turn()?.digest.clone();
         self.act(ApiCall::of(&Resume { digest: digest.clone() }))?;
         // A stale answer was followed by the present turn, which must be shown before it can be
         // resumed.
@@ -370,16 +351,20 @@ impl Plain<'_> {
         }
     }
 
+    fn turn(&self) -> Outcome<&TurnView> {
+        Ok(self.model.turn().ok_or("no turn is open: `show 1` opens the first of the list")?)
+    }
+
     /// Finds a section by its number, as it is printed.
-    fn section(&self, number: &str) -> Result<(&TurnView, usize), String> {
-        let turn = self.model.turn().ok_or(NO_TURN)?;
+    fn section(&self, number: &str) -> Outcome<(&TurnView, usize)> {
+        let turn = self.turn()?;
         let found = place(number).filter(|at| *at < turn.sections.len());
         let none = || format!("no section {number}: they run from 1 to {}", turn.sections.len());
-        found.map(|at| (turn, at)).ok_or_else(none)
+        Ok((turn, found.ok_or_else(none)?))
     }
 
     /// Finds a leaf by the number of its section and its own, like `3.2`.
-    fn leaf(&self, numbers: &str) -> Result<&LeafView, String> {
+    fn leaf(&self, numbers: &str) -> Outcome<&LeafView> {
         let (section, number) = numbers.split_once('.').unwrap_or((numbers, ""));
         let (turn, at) = self.section(section)?;
         let leaves = &turn.sections[at].leaves;
@@ -387,7 +372,7 @@ impl Plain<'_> {
             0 => format!("section {section} has no leaves of its own: see the sections inside it"),
             last => format!("no leaf {number} in section {section}: they run from 1 to {last}"),
         };
-        place(number).and_then(|at| leaves.get(at)).ok_or_else(none)
+        Ok(place(number).and_then(|at| leaves.get(at)).ok_or_else(none)?)
     }
 
     fn leave(&mut self) -> io::Result<()> {

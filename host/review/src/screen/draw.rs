@@ -3,8 +3,9 @@
 
 use leafgate_admin::AutoState;
 use ratatui::Frame;
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
 
 use super::view::{PageItem, PageView};
 use super::{Editing, SMALLEST, Screen, ScreenQuestion, Theme};
@@ -256,7 +257,7 @@ pub fn draw(screen: &Screen, theme: Theme, frame: &mut Frame<'_>) {
             status.truncate(MOST_STATUS_ROWS);
             // A status of one line stands right above the keys.
             for (y, row) in (height - 1 - status.len() as u16..).zip(status) {
-                canvas.put_over(y, row, cells);
+                canvas.put(y, row);
             }
         }
     }
@@ -285,7 +286,7 @@ fn draw_editor(editing: &Editing, canvas: &mut Canvas<'_, '_>, top: u16, cells: 
     let (row, column) = editing.editor.cursor(&lines);
     let first = (row + 1).saturating_sub(height);
     for (y, line) in (top..).zip(lines.iter().skip(first).take(height)) {
-        canvas.put_printed(y, &line.shown);
+        canvas.put_line(y, Line::raw(&line.shown));
     }
     canvas.frame.set_cursor_position(Position::new(column as u16, top + (row - first) as u16));
 }
@@ -294,10 +295,10 @@ fn draw_editor(editing: &Editing, canvas: &mut Canvas<'_, '_>, top: u16, cells: 
 fn draw_exception(screen: &Screen, canvas: &mut Canvas<'_, '_>, cells: usize, top: u16) {
     let Some(excepting) = &screen.excepting else { return };
     let question = Row::of("? ", RowStyle::Warning).and(&screen.exception_text(excepting), RowStyle::Warning);
-    canvas.put_over(top - 1, question.cut(cells), cells);
+    canvas.put(top - 1, question.cut(cells));
     let lines = excepting.line().lines(cells);
     let (row, column) = excepting.line().cursor(&lines);
-    canvas.put_printed(top, &lines[row].shown);
+    canvas.put_line(top, Line::raw(&lines[row].shown));
     canvas.frame.set_cursor_position(Position::new(column as u16, top));
 }
 
@@ -309,24 +310,15 @@ struct Canvas<'c, 'f> {
 impl Canvas<'_, '_> {
     fn put(&mut self, y: u16, row: Row) {
         let spans = row.0.iter().map(|piece| Span::styled(piece.text(), self.theme.style(piece.style)));
-        let line = Line::from_iter(spans);
-        let area = self.frame.area();
-        if y < area.height {
-            self.frame.buffer_mut().set_line(0, y, &line, area.width);
-        }
+        self.put_line(y, Line::from_iter(spans));
     }
 
-    /// Draws a row over one that is drawn already.
-    fn put_over(&mut self, y: u16, row: Row, cells: usize) {
-        let rest = " ".repeat(cells.saturating_sub(row.width()));
-        self.put(y, row.and(&rest, RowStyle::Plain));
-    }
-
-    /// Draws a line of the editor, which has printed it glyph by glyph.
-    fn put_printed(&mut self, y: u16, shown: &str) {
-        let area = self.frame.area();
-        if y < area.height {
-            self.frame.buffer_mut().set_line(0, y, &Line::raw(shown), area.width);
+    /// Draws a printed line, and nothing of what was drawn there before.
+    fn put_line(&mut self, y: u16, line: Line<'_>) {
+        let Rect { width, height, .. } = self.frame.area();
+        if y < height {
+            self.frame.render_widget(Clear, Rect::new(0, y, width, 1));
+            self.frame.buffer_mut().set_line(0, y, &line, width);
         }
     }
 }

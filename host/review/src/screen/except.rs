@@ -16,7 +16,7 @@ use crate::model::Level;
 const UNTIL: &str = "30d";
 
 /// An exception that is being typed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Excepting {
     /// The numbers of the redactions that it may be about.
     redactions: Vec<usize>,
@@ -55,13 +55,7 @@ impl Screen {
             self.is_deaf = true;
             return;
         }
-        self.ask_whether(Excepting {
-            redactions,
-            at: 0,
-            is_possible: false,
-            why: TextEditor::default(),
-            until: None,
-        });
+        self.ask_whether(Excepting { redactions, ..Excepting::default() });
     }
 
     /// Asks the gate whether it would take an exception, which it answers where no reason is given.

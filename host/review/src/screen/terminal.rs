@@ -2,7 +2,7 @@
 //! gate's events.
 
 use std::io::{self, Write, stdout};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use leafgate_admin::{ApiError, Event};
@@ -87,27 +87,20 @@ impl Drop for TerminalSurface {
 
 /// The terminal's keys, the gate's events from another thread, and a clock.
 pub struct TerminalEvents {
-    /// `None` once the events have ended.
-    gate: Option<Receiver<Result<Event, ApiError>>>,
+    gate: Receiver<Result<Event, ApiError>>,
     last_tick: Instant,
 }
 
 impl TerminalEvents {
     /// Joins keys and events. The sender sends an error when its connection ends.
     pub fn new(gate: Receiver<Result<Event, ApiError>>) -> Self {
-        TerminalEvents { gate: Some(gate), last_tick: Instant::now() }
+        TerminalEvents { gate, last_tick: Instant::now() }
     }
 
-    fn next_of_gate(&mut self) -> Option<ScreenEvent> {
-        match self.gate.as_ref()?.try_recv() {
-            Ok(Ok(event)) => Some(ScreenEvent::Gate(event)),
-            Ok(Err(error)) => Some(ScreenEvent::Lost(error)),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                self.gate = None;
-                None
-            }
-        }
+    /// Returns what the gate told, if anything has come; nothing more once its events have ended.
+    fn next_of_gate(&self) -> Option<ScreenEvent> {
+        let told = self.gate.try_recv().ok()?;
+        Some(told.map_or_else(ScreenEvent::Lost, ScreenEvent::Gate))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use data_encoding::BASE32;
 
 use super::{LeftAs, SampleKind, TextEncoding};
 use crate::spelling::quote;
@@ -46,7 +47,7 @@ pub(super) const ALL: &[TextEncoding] = &[
     block("base64, its signs in percent", |text| {
         STANDARD.encode(text).replace('+', "%2B").replace('/', "%2F").replace('=', "%3D")
     }),
-    block("base32", base32),
+    block("base32", |text| BASE32.encode(text.as_bytes())),
     block("hex", |text| each(text, |byte| format!("{byte:02x}"))),
     block("hex in capitals", |text| each(text, |byte| format!("{byte:02X}"))),
     block("hex with colons", |text| joined(text, ":")),
@@ -152,22 +153,6 @@ fn grouped(card: &str, sign: &str) -> String {
 
 fn wide(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(bytes).collect()
-}
-
-/// RFC 4648, section 6.
-fn base32(text: &str) -> String {
-    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let mut out = String::new();
-    for group in text.as_bytes().chunks(5) {
-        let bits =
-            group.iter().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)) << (8 * (5 - group.len()));
-        let used = (8 * group.len()).div_ceil(5);
-        out.extend((0..8).map(|place| match place < used {
-            true => char::from(ALPHABET[(bits >> (35 - 5 * place)) as usize & 31]),
-            false => '=',
-        }));
-    }
-    out
 }
 
 /// Ascii85, as PDF and PostScript have it.
