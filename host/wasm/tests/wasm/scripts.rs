@@ -122,7 +122,7 @@ fn every_kind_of_edit_goes_both_ways() {
         edit(Target::Leaf(1), Action::Redact(vec![(1..4, 0)])),
         edit(Target::Leaf(1), Action::Redact(vec![(0..1, 0)])),
         edit(Target::Leaf(1), Action::Pin),
-        edit(Target::Section(0), Action::InsertBefore { role: Role::User, text: "before".to_owned() }),
+        edit(Target::Section(1), Action::InsertBefore { role: Role::User, text: "before".to_owned() }),
         edit(Target::Section(0), Action::Delete),
         edit(Target::Section(0), Action::Pause("look".to_owned())),
         edit(Target::Request, Action::Block("no".to_owned())),
