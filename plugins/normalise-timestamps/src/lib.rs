@@ -9,7 +9,7 @@ mod stamp;
 
 use leafgate_plugin::transform::*;
 
-use stamp::{Keep, Timestamps};
+use stamp::Keep;
 
 /// `config` of the rule file.
 #[leafgate_plugin::config]
@@ -26,10 +26,10 @@ impl Default for Config {
 }
 
 /// Writes points in time as their date, so that prompts stay the same.
-#[leafgate_plugin::transformer(prepare = Timestamps::new)]
-fn normalise_timestamps(timestamps: &Timestamps, request: &Request) -> Vec<Edit> {
+#[leafgate_plugin::transformer]
+fn normalise_timestamps(config: &Config, request: &Request) -> Vec<Edit> {
     let texts = request.leaves.iter().filter(|leaf| is_text(leaf));
-    texts.filter_map(|leaf| timestamps.normalise(&leaf.text).map(|text| leaf.set(text))).collect()
+    texts.filter_map(|leaf| stamp::normalise(&leaf.text, config.keep).map(|text| leaf.set(text))).collect()
 }
 
 /// Reasoning is left out because it may be signed, metadata and options because they are data.
@@ -49,7 +49,7 @@ mod tests {
             .with_leaf(LeafKind::Text, now)
             .with_leaf(LeafKind::Metadata, now)
             .with_leaf(LeafKind::Text, "no time at all");
-        let edits = normalise_timestamps(&Timestamps::new(Config::default()).unwrap(), &request);
+        let edits = normalise_timestamps(&Config::default(), &request);
         assert_eq!(edits, [request.leaves[0].set("It is 2026-11-22.")]);
     }
 }
