@@ -218,15 +218,13 @@ impl<'m> Module<'m> {
     pub fn starting_with(&self, state: &ModuleState) -> Result<Vec<u8>, Unseen> {
         let mut starting = wasm_encoder::Module::new();
         let mut has_data = false;
+        let gone = [SectionId::Start as u8, SectionId::DataCount as u8, SectionId::Data as u8];
         for &(id, body) in &self.sections {
             if id == SectionId::Memory as u8 {
                 starting.section(&self.memory(state.memory.len()));
             } else if id == SectionId::Global as u8 {
                 starting.section(&RawSection { id, data: &self.globals(state)? });
-            } else if [SectionId::Start, SectionId::DataCount, SectionId::Data]
-                .iter()
-                .all(|&gone| id != gone as u8)
-            {
+            } else if !gone.contains(&id) {
                 starting.section(&RawSection { id, data: body });
             }
             // Data belongs behind code, which counts on no segment: code that could is refused.
