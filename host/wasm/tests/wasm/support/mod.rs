@@ -26,7 +26,7 @@ impl BothWays {
 
 /// The component that a file becomes; `None` where it is no module of a plugin.
 pub(crate) fn component_of(file: &Path) -> Option<Vec<u8>> {
-    let module = std::fs::read(file).ok()?;
+    let module = leafgate_folder::read(file, LoaderLimits::default().file_bytes).ok()?;
     let anatomy = leafgate_admission::read(&module).ok()?;
     let is_module = anatomy.layer == FileLayer::CoreModule && anatomy.typed;
     is_module.then(|| leafgate_admission::wrap(&module).ok()).flatten()
@@ -36,7 +36,9 @@ impl PluginLoader for BothWays {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         let words = |error: &LoadError| (error.message.clone(), error.hint.clone());
         let on_load = self.0.load(source);
-        let Some(component) = component_of(&source.path) else { return on_load };
+        // A pin is of the very file.
+        let component = component_of(&source.path).filter(|_| source.sha256.is_none());
+        let Some(component) = component else { return on_load };
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), component).unwrap();
         let each_call = self.0.load(&PluginSource { path: file.path().to_owned(), ..source.clone() });
