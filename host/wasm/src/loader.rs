@@ -206,7 +206,7 @@ impl WasmLoader {
             let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
             return Err(admission::Refusal::Description(message).into());
         }
-        Ok((world, script::completed(description)))
+        Ok((world, description))
     }
 
     /// The engine, ready for one world.
