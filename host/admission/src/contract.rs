@@ -29,13 +29,9 @@ impl Version {
 
     /// Reads `major.minor.patch`. A pre-release is no version of the contract.
     fn parse(text: &str) -> Option<Self> {
-        let number =
-            |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok())?;
-        let mut parts = text.split('.').map(number);
-        match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(Some(major)), Some(Some(minor)), Some(Some(_)), None) => Some(Version { major, minor }),
-            _ => None,
-        }
+        let version = semver::Version::parse(text).ok()?;
+        let is_released = version.pre.is_empty() && version.build.is_empty();
+        is_released.then_some(Version { major: version.major, minor: version.minor })
     }
 }
 

@@ -117,7 +117,8 @@ impl<'m> Module<'m> {
                 let end = globals.range().end;
                 let globals: Vec<_> = globals.into_iter_with_offsets().collect::<Result<_, _>>()?;
                 let ends = globals.iter().skip(1).map(|(start, _)| *start).chain([end]);
-                let numbers = |ty: &wasmparser::GlobalType| !ty.mutable || bits(ty.content_type).is_some();
+                let numbers =
+                    |ty: &wasmparser::GlobalType| !ty.mutable || number(ty.content_type, 0).is_some();
                 if !globals.iter().all(|(_, global)| numbers(&global.ty)) {
                     return Err(Unseen::OtherState);
                 }
@@ -217,31 +218,22 @@ impl<'m> Module<'m> {
     pub fn starting_with(&self, state: &ModuleState) -> Result<Vec<u8>, Unseen> {
         let mut starting = wasm_encoder::Module::new();
         let mut has_data = false;
+        let gone = [SectionId::Start as u8, SectionId::DataCount as u8, SectionId::Data as u8];
         for &(id, body) in &self.sections {
             if id == SectionId::Memory as u8 {
                 starting.section(&self.memory(state.memory.len()));
             } else if id == SectionId::Global as u8 {
                 starting.section(&RawSection { id, data: &self.globals(state)? });
-            } else if id == SectionId::Start as u8 || id == SectionId::DataCount as u8 {
-                // Nothing counts on the segments: code that could is refused.
-            } else if id == SectionId::Data as u8 {
-                starting.section(&segments(&state.memory));
-                has_data = true;
-            } else {
+            } else if !gone.contains(&id) {
                 starting.section(&RawSection { id, data: body });
             }
-            // A module without data has its data section where it belongs.
-            let last = id == SectionId::Code as u8 && !self.has(SectionId::Data);
-            if last && !has_data {
+            // Data belongs behind code, which counts on no segment: code that could is refused.
+            if id == SectionId::Code as u8 {
                 starting.section(&segments(&state.memory));
                 has_data = true;
             }
         }
         if has_data { Ok(starting.finish()) } else { Err(Unseen::OtherState) }
-    }
-
-    fn has(&self, section: SectionId) -> bool {
-        self.sections.iter().any(|(id, _)| *id == section as u8)
     }
 
     fn memory(&self, bytes: usize) -> MemorySection {
@@ -314,16 +306,7 @@ fn with(section: &[u8], item: &[u8]) -> Result<Vec<u8>, Unseen> {
     Ok(longer)
 }
 
-/// Returns how many bits a number has; `None` for what is no number of 64 bits at most.
-fn bits(ty: wasmparser::ValType) -> Option<u32> {
-    match ty {
-        wasmparser::ValType::I32 | wasmparser::ValType::F32 => Some(32),
-        wasmparser::ValType::I64 | wasmparser::ValType::F64 => Some(64),
-        wasmparser::ValType::V128 | wasmparser::ValType::Ref(_) => None,
-    }
-}
-
-/// Returns a number's type and the expression that gives its bits.
+/// Returns a number's type and the expression that gives its bits; `None` for what is no number of 64 bits at most.
 fn number(ty: wasmparser::ValType, value: u64) -> Option<(ValType, ConstExpr)> {
     let low = value as u32;
     Some(match ty {

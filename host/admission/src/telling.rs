@@ -17,9 +17,6 @@ use crate::wrap::wrap;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoSnapshot {
-    /// Nobody asked for it.
-    #[error("the loader is set up so")]
-    Unwanted,
     /// A component has several modules, none of which is the plugin.
     #[error("the file is a component already; a core module would be configured once")]
     Component,

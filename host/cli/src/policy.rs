@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, bail};
 use leafgate_config::{Layer, Settings};
-use leafgate_contract::{LoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_contract::{LoadError, PluginLoader as _, PluginSource};
 use leafgate_policy::{Diagnostic, ManagedPolicy, Policy, PolicySource};
 use leafgate_trials::RuleTests;
 use leafgate_wasm::{CodeCache, CompileTime, Compiler, LoaderConfig, LogSink, WasmLoader, compile_worker};
@@ -29,8 +29,10 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
     if let Some(known) = &known {
         masking::know(known);
     }
+    let loader = LazyLoader::new(|| loader(None));
+    let plugins = |source: &PluginSource| loader.as_ref().map_err(Clone::clone)?.load(source);
     let (managed, now) = (managed()?, SystemTime::now());
-    let loaded = Policy::load_knowing(source, managed.as_ref(), &LazyLoader::default(), now, known)?;
+    let loaded = Policy::load_knowing(source, managed.as_ref(), &plugins, now, known)?;
     Ok(team::known_to(loaded, source))
 }
 
@@ -42,49 +44,24 @@ pub(crate) fn managed() -> Result<Option<ManagedPolicy>, leafgate_policy::LoadEr
     })
 }
 
-/// Starts the WebAssembly engine with the first plugin. Most policies have none, and the start
+/// A loader that starts the WebAssembly engine with the first plugin. Most policies have none, and the start
 /// takes longer than judging a request.
-#[derive(Default)]
-pub(crate) struct LazyLoader {
-    loader: OnceLock<Result<WasmLoader, String>>,
-    quarantine: bool,
-}
+pub(crate) type LazyLoader = LazyLock<Result<WasmLoader, LoadError>>;
 
-impl LazyLoader {
-    /// The loader of a gate, which asks a plugin no more that fails on many texts.
-    pub(crate) fn of_gate() -> Self {
-        LazyLoader { quarantine: true, ..LazyLoader::default() }
-    }
-
-    /// Loads a plugin, and stops compiling it once `abandoned` returns true.
-    pub(crate) fn load_unless(
-        &self,
-        source: &PluginSource,
-        abandoned: &dyn Fn() -> bool,
-    ) -> Result<Arc<dyn Plugin>, LoadError> {
-        let made = || loader_with(None, self.quarantine).map_err(|error| error.to_string());
-        match self.loader.get_or_init(made) {
-            Ok(loader) => loader.load_unless(source, abandoned),
-            Err(message) => Err(LoadError::new(message)),
-        }
-    }
-}
-
-impl PluginLoader for LazyLoader {
-    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        self.load_unless(source, &|| false)
-    }
+/// Returns the loader of a gate, which asks a plugin no more that fails on many texts.
+pub(crate) fn loader_of_gate() -> LazyLoader {
+    LazyLock::new(|| loader_with(None, true))
 }
 
 /// Returns a loader that compiles in processes of this very program; an author reads what plugins log.
-pub(crate) fn loader(log: Option<LogSink>) -> anyhow::Result<WasmLoader> {
+pub(crate) fn loader(log: Option<LogSink>) -> Result<WasmLoader, LoadError> {
     loader_with(log, false)
 }
 
-fn loader_with(log: Option<LogSink>, quarantine: bool) -> anyhow::Result<WasmLoader> {
+fn loader_with(log: Option<LogSink>, quarantine: bool) -> Result<WasmLoader, LoadError> {
     let (compiler, cache) = (compiler(), code_cache());
     let config = LoaderConfig { log, compiler, cache, quarantine, ..LoaderConfig::default() };
-    Ok(WasmLoader::new(config)?)
+    WasmLoader::new(config).map_err(|error| LoadError::new(error.to_string()))
 }
 
 /// Opens the folder of compiled plugins. Without one, as on a system that is read-only, each start

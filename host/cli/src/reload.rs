@@ -20,7 +20,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use leafgate_contract::{LoadError as PluginLoadError, Plugin, PluginLoader, PluginSource};
+use leafgate_contract::PluginSource;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_trials::RuleTests;
 use leafgate_watch::{Busy, FolderWatch, Snapshot, Timing, WatchError};
@@ -83,24 +83,12 @@ impl WantedLoad {
     }
 }
 
-/// The loader for one attempt, which gives up once another one is wanted.
-struct Attempt<'a> {
-    loader: &'a LazyLoader,
-    abandoned: &'a dyn Fn() -> bool,
-}
-
-impl PluginLoader for Attempt<'_> {
-    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, PluginLoadError> {
-        self.loader.load_unless(source, self.abandoned)
-    }
-}
-
 impl Reload {
     /// Takes a snapshot of the folder. Must be called before the first load.
     pub(crate) fn new(source: PolicySource) -> Self {
         let loaded = source.folder().map(Snapshot::take);
         let clock = Box::new(SystemTime::now);
-        let loader = LazyLoader::of_gate();
+        let loader = policy::loader_of_gate();
         let (begun, ends_at) = (Cell::new(false), Cell::new(None));
         let beneath = crate::managed::policy_folder().filter(|_| source != PolicySource::None);
         let beneath = beneath.map(|folder| (folder.clone(), Snapshot::take(&folder)));
@@ -154,11 +142,14 @@ impl Reload {
         // Without a policy there is nothing that could end, until the files change.
         self.ends_at.take();
         let now = (self.clock)();
-        let attempt = Attempt { loader: &self.loader, abandoned };
+        // An attempt gives up once another one is wanted.
+        let plugins = |source: &PluginSource| {
+            self.loader.as_ref().map_err(Clone::clone)?.load_unless(source, abandoned)
+        };
         let known = self.known.as_ref().and_then(|known| known.values());
         let managed = (self.managed)()?;
         let source = self.source();
-        let loaded = Policy::load_knowing(&source, managed.as_ref(), &attempt, now, known)?;
+        let loaded = Policy::load_knowing(&source, managed.as_ref(), &plugins, now, known)?;
         let loaded = team::known_to(loaded, &source);
         if let (true, Some(folder)) = (self.requires_tests, self.source.folder()) {
             RuleTests::read(&leafgate_folder::tests_of(folder), &loaded)?.require(&loaded)?;

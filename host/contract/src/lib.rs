@@ -73,6 +73,12 @@ pub trait PluginLoader {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError>;
 }
 
+impl<F: Fn(&PluginSource) -> Result<Arc<dyn Plugin>, LoadError>> PluginLoader for F {
+    fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
+        self(source)
+    }
+}
+
 /// A plugin that cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]

@@ -11,7 +11,7 @@ use divan::counter::{BytesCount, ItemsCount};
 use leafgate_contract::{
     DetectLeaf, LeafKind, Plugin, PluginLoader as _, PluginSource, Role, Spent, ValueType,
 };
-use leafgate_wasm::{Configuring, LoaderConfig, WasmLoader};
+use leafgate_wasm::{LoaderConfig, WasmLoader};
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig, Store};
 
@@ -21,13 +21,7 @@ const SENTENCE: &str = "The notes that Ada Lovelace wrote are longer than the te
 static LOADER: LazyLock<WasmLoader> =
     LazyLock::new(|| WasmLoader::new(LoaderConfig::default()).expect("an engine"));
 
-/// Configures plugins for each call.
-static EACH_CALL: LazyLock<WasmLoader> = LazyLock::new(|| {
-    let configuring = Configuring::EachCall;
-    WasmLoader::new(LoaderConfig { configuring, ..LoaderConfig::default() }).expect("an engine")
-});
-
-static PLUGIN: LazyLock<Arc<dyn Plugin>> = LazyLock::new(|| load(&LOADER, CONFIG));
+static PLUGIN: LazyLock<Arc<dyn Plugin>> = LazyLock::new(|| load(file(), CONFIG));
 
 fn file() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
@@ -36,9 +30,23 @@ fn file() -> PathBuf {
     built.iter().find(|path| path.exists()).unwrap_or(&built[0]).clone()
 }
 
-fn load(loader: &WasmLoader, config: &str) -> Arc<dyn Plugin> {
-    let plugin = loader.load(&PluginSource::new("bench", file(), config));
+fn load(file: PathBuf, config: &str) -> Arc<dyn Plugin> {
+    let plugin = LOADER.load(&PluginSource::new("bench", file, config));
     plugin.expect("redact-names is built and loads")
+}
+
+fn component() -> Vec<u8> {
+    let module = std::fs::read(file()).expect("redact-names is built");
+    let encoder = wit_component::ComponentEncoder::default();
+    let mut encoder = encoder.module(&module).expect("a typed module");
+    encoder.encode().expect("a component")
+}
+
+/// Loads it as a component, which is configured for each call.
+fn load_for_each_call(config: &str) -> Arc<dyn Plugin> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), component()).expect("it is written");
+    load(file.path().to_owned(), config)
 }
 
 /// A configuration of a thousand names.
@@ -65,7 +73,7 @@ fn main() {
 #[divan::bench]
 fn reload(bencher: Bencher<'_, '_>) {
     LazyLock::force(&PLUGIN);
-    bencher.bench(|| load(&LOADER, CONFIG));
+    bencher.bench(|| load(file(), CONFIG));
 }
 
 /// A fresh instance of the same module in the same kind of pool, and nothing else: what a call is
@@ -77,10 +85,7 @@ fn bare_instance(bencher: Bencher<'_, '_>) {
     let mut config = Config::new();
     config.epoch_interruption(true).allocation_strategy(pools);
     let engine = Engine::new(&config).expect("an engine");
-    let module = std::fs::read(file()).expect("redact-names is built");
-    let encoder = wit_component::ComponentEncoder::default();
-    let mut encoder = encoder.module(&module).expect("a typed module");
-    let component = Component::new(&engine, encoder.encode().expect("a component")).expect("it compiles");
+    let component = Component::new(&engine, component()).expect("it compiles");
     let instance = Linker::<()>::new(&engine).instantiate_pre(&component).expect("it imports nothing");
     bencher.bench(|| {
         let mut store = Store::new(&engine, ());
@@ -103,19 +108,19 @@ fn one_leaf(bencher: Bencher<'_, '_>) {
 /// The same where the instance is configured for the call.
 #[divan::bench]
 fn one_leaf_configured_each_call(bencher: Bencher<'_, '_>) {
-    let plugin = load(&EACH_CALL, CONFIG);
+    let plugin = load_for_each_call(CONFIG);
     bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
 }
 
 #[divan::bench]
 fn one_leaf_of_thousand_names(bencher: Bencher<'_, '_>) {
-    let plugin = load(&LOADER, &thousand());
+    let plugin = load(file(), &thousand());
     bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
 }
 
 #[divan::bench]
 fn one_leaf_of_thousand_names_configured_each_call(bencher: Bencher<'_, '_>) {
-    let plugin = load(&EACH_CALL, &thousand());
+    let plugin = load_for_each_call(&thousand());
     bencher.bench(|| plugin.detect(&[leaf(SENTENCE)], &Spent::default()));
 }
 

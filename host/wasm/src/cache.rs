@@ -35,13 +35,9 @@ pub struct CodeCache {
 }
 
 /// Never shown.
+#[derive(derive_more::Debug)]
+#[debug("Secret(..)")]
 struct Secret([u8; 32]);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
 
 /// Why a folder cannot hold compiled code.
 #[derive(Debug, thiserror::Error)]

@@ -2,9 +2,8 @@
 //! refused.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use leafgate_admission::{self as admission, Anatomy, Binary, FileLayer, Script, Signatures};
+use leafgate_admission::{self as admission, Binary, FileLayer, Signatures};
 use leafgate_contract::{Description, LoadError, World};
 use serde::Serialize;
 
@@ -51,35 +50,35 @@ impl WasmLoader {
     /// Where the file cannot be read, is too large, or is no WebAssembly binary.
     pub fn inspect(&self, path: &Path) -> Result<Inspection, LoadError> {
         let binary = self.read(path)?;
+        let name = "inspected".into();
+        let load = PluginLoad { name: &name, limits: self.limits(), config: "", abandoned: &|| false };
         let (anatomy, loaded) = match self.script(path, &binary)? {
-            Some(script) => (None, self.evaluated(&script)),
+            // A script is evaluated, and not configured.
+            Some(script) => (None, self.described_script(&script, load).map(of_script)),
             None => {
                 admission::identify(&binary, None).map_err(LoadRefusal::File)?;
                 let anatomy = admission::read(&binary.bytes).map_err(LoadRefusal::File)?;
-                (Some(anatomy), self.loaded(&binary))
+                (Some(anatomy), self.loaded(&binary, load))
             }
         };
         let layer = anatomy.as_ref().map_or("script", |anatomy| match anatomy.layer {
             FileLayer::CoreModule => "core module",
             FileLayer::Component => "component",
         });
-        let (imports, exports) = match &anatomy {
-            Some(anatomy) => (anatomy.imports.clone(), anatomy.exports.clone()),
-            None => Default::default(),
-        };
+        let world_of = |anatomy| Some(admission::exports(anatomy, self.contract()).ok()?.world);
         let (world, description, configured_each_call) = match loaded {
             Ok((world, description, each_call)) => (Some(world), Ok(description), each_call),
-            Err(refusal) => {
-                let world = anatomy.as_ref().and_then(|anatomy| self.world_of(anatomy));
-                (world, Err(refusal.into()), None)
-            }
+            Err(refusal) => (anatomy.as_ref().and_then(world_of), Err(refusal.into()), None),
         };
+        let contract = anatomy.as_ref().and_then(admission::contract);
+        let (imports, exports) =
+            anatomy.map(|anatomy| (anatomy.imports, anatomy.exports)).unwrap_or_default();
         let signed = Signatures::of(path).map(|signatures| signatures.verify(&binary.digest).signed);
         Ok(Inspection {
             layer,
             bytes: binary.bytes.len(),
             sha256: base16ct::lower::encode_string(&binary.digest),
-            contract: anatomy.as_ref().and_then(admission::contract),
+            contract,
             world,
             signed: signed.unwrap_or_default().iter().map(ToString::to_string).collect(),
             imports,
@@ -89,25 +88,15 @@ impl WasmLoader {
         })
     }
 
-    /// A script is evaluated, and not configured.
-    fn evaluated(&self, script: &Script) -> Result<InspectedCode, LoadRefusal> {
-        let (world, described) = self.described_script(script, self.inspected(&"inspected".into()))?;
-        Ok((world, described, Some("a script is evaluated for each call".to_owned())))
-    }
-
-    fn inspected<'a>(&'a self, name: &'a Arc<str>) -> PluginLoad<'a> {
-        PluginLoad { name, limits: self.limits(), config: "", abandoned: &|| false }
-    }
-
-    fn world_of(&self, anatomy: &Anatomy) -> Option<World> {
-        admission::exports(anatomy, self.contract()).ok().map(|exports| exports.world)
-    }
-
-    fn loaded(&self, binary: &Binary) -> Result<InspectedCode, LoadRefusal> {
+    fn loaded(&self, binary: &Binary, load: PluginLoad<'_>) -> Result<InspectedCode, LoadRefusal> {
         let admitted = self.admitted(binary)?;
-        let unconfigured = self.unconfigured(binary, &admitted, &|| false)?;
-        let described = self.described(&unconfigured.compiled, self.inspected(&"inspected".into()))?;
+        let unconfigured = self.unconfigured(binary, &admitted, load.abandoned)?;
+        let described = self.described(&unconfigured.compiled, load)?;
         let each_call = unconfigured.telling.err().map(|reason| reason.to_string());
         Ok((admitted.exports.world, described, each_call))
     }
+}
+
+fn of_script((world, described): (World, Description)) -> InspectedCode {
+    (world, described, Some("a script is evaluated for each call".to_owned()))
 }

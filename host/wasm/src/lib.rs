@@ -62,5 +62,5 @@ pub use compile::{CompileTime, Compiler, compile_worker};
 pub use inspect::Inspection;
 pub use limits::LoaderLimits;
 pub use loader::WasmLoader;
-pub use runtime::{Configuring, EngineError, LoaderConfig};
+pub use runtime::{EngineError, LoaderConfig};
 pub use store::{LogLevel, LogSink};

@@ -25,7 +25,7 @@ use crate::instance::{Compiled, RunningInstance};
 use crate::limits::LoaderLimits;
 use crate::plugin::{Configured, WasmPlugin};
 use crate::refusal::LoadRefusal;
-use crate::runtime::{Configuring, EngineError, LoaderConfig, Runtime};
+use crate::runtime::{EngineError, LoaderConfig, Runtime};
 use crate::script;
 use crate::snapshot::snapshot;
 use crate::ward::Ward;
@@ -35,9 +35,10 @@ use crate::ward::Ward;
 const KEPT: usize = 1 << 20;
 
 /// Loads WebAssembly plugins; one per process is enough. Implements [`PluginLoader`].
+#[derive(derive_more::Debug)]
+#[debug("WasmLoader")]
 pub struct WasmLoader {
     pub(crate) runtime: Arc<Runtime>,
-    configuring: Configuring,
     quarantine: bool,
     cache: Mutex<Cache>,
 }
@@ -85,9 +86,9 @@ impl WasmLoader {
 
     /// Makes a loader that speaks other versions of the contract.
     pub(crate) fn of_contract(config: LoaderConfig, contract: Contract) -> Result<Self, EngineError> {
-        let (configuring, quarantine) = (config.configuring, config.quarantine);
+        let quarantine = config.quarantine;
         let runtime = Arc::new(Runtime::new(config, contract)?);
-        Ok(WasmLoader { runtime, configuring, quarantine, cache: Mutex::default() })
+        Ok(WasmLoader { runtime, quarantine, cache: Mutex::default() })
     }
 
     /// Loads a plugin as [`PluginLoader::load`] does, and stops compiling it once `abandoned`
@@ -205,7 +206,7 @@ impl WasmLoader {
             let message = "a detector names what it finds: `export const labels = [\"NAME\"]`".to_owned();
             return Err(admission::Refusal::Description(message).into());
         }
-        Ok((world, script::completed(description)))
+        Ok((world, description))
     }
 
     /// The engine, ready for one world.
@@ -256,10 +257,7 @@ impl WasmLoader {
         admitted: &Admitted,
         abandoned: &dyn Fn() -> bool,
     ) -> Result<Unconfigured<'b>, LoadRefusal> {
-        let telling = match self.configuring {
-            Configuring::OnLoad => Telling::new(binary, admitted),
-            Configuring::EachCall => Err(NoSnapshot::Unwanted),
-        };
+        let telling = Telling::new(binary, admitted);
         let known = self.cache().compiled.get(&binary.digest).and_then(Weak::upgrade);
         if let Some(compiled) = known {
             return Ok(Unconfigured { compiled, telling });
@@ -344,12 +342,6 @@ impl WasmLoader {
 impl PluginLoader for WasmLoader {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         self.load_unless(source, &|| false)
-    }
-}
-
-impl std::fmt::Debug for WasmLoader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WasmLoader").field("limits", self.limits()).finish_non_exhaustive()
     }
 }
 

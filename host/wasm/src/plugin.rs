@@ -1,6 +1,5 @@
 //! [`Plugin`] for a loaded component: batches in, checked answers out.
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +21,10 @@ use crate::limits::LoaderLimits;
 use crate::runtime::Runtime;
 use crate::ward::{Ward, WardChange};
 
-/// One declared plugin.
+/// One declared plugin. `Debug` is without the configuration: that may hold the very names that are to be
+/// redacted.
+#[derive(derive_more::Debug)]
+#[debug("WasmPlugin({name})")]
 pub(crate) struct WasmPlugin {
     pub(crate) name: Arc<str>,
     pub(crate) runtime: Arc<Runtime>,
@@ -54,16 +56,6 @@ pub(crate) struct Configured {
     pub(crate) description: Description,
     /// Whether an instance starts configured.
     pub(crate) pre_initialised: bool,
-}
-
-impl fmt::Debug for WasmPlugin {
-    /// Without the configuration: it may hold the very names that are to be redacted.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WasmPlugin")
-            .field("name", &self.name)
-            .field("world", &self.world())
-            .finish_non_exhaustive()
-    }
 }
 
 impl Plugin for WasmPlugin {

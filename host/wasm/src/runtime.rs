@@ -30,21 +30,9 @@ pub struct LoaderConfig {
     pub compiler: Compiler,
     /// Where their code is kept from start to start; without it, each start compiles.
     pub cache: Option<Arc<CodeCache>>,
-    /// When plugins are configured.
-    pub configuring: Configuring,
     /// Whether plugins that fail on many texts are asked no more for a while. A gate wants that;
     /// whoever tries a plugin out wants to see each fault.
     pub quarantine: bool,
-}
-
-/// When a plugin's `configure` is called. Its answers are the same either way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Configuring {
-    /// Once, on load, where the component's state can be kept; else for each call.
-    #[default]
-    OnLoad,
-    /// On load, to see that the configuration is accepted, and again for each call.
-    EachCall,
 }
 
 /// A loader that cannot run plugins on this machine.

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use leafgate_admission::{Exports, Version};
-use leafgate_contract::{Description, World};
+use leafgate_contract::World;
 
 use crate::bindings::lifecycle;
 
@@ -31,14 +31,4 @@ pub(crate) fn exports(world: World) -> Exports {
 /// The engine's word for what a source exports.
 pub(crate) fn world(said: &lifecycle::Description) -> Option<&str> {
     said.attributes.iter().find(|attribute| attribute.name == WORLD).map(|attribute| &*attribute.value)
-}
-
-/// A description without its version says that of the source: scripts are named by their digest.
-pub(crate) fn completed(description: Description) -> Description {
-    let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
-    Description {
-        version: or(description.version, "script"),
-        summary: or(description.summary, "A script without a `summary`."),
-        ..description
-    }
 }

@@ -1,11 +1,12 @@
 //! Leaves into JavaScript, answers out of it.
 //!
-//! JavaScript counts a text in units of UTF-16, the contract in bytes of UTF-8.
+//! JavaScript counts a text in units of UTF-16, the contract in bytes of UTF-8. Words of the contract are
+//! their places in it here; the prelude spells them.
 
-use leafgate_plugin::detect::{self, Confidence, Finding, LeafKind, Role, Span, ValueType};
+use leafgate_plugin::detect::{self, Confidence, Finding, Role, Span};
 use leafgate_plugin::runtime::RequestHead;
-use leafgate_plugin::transform::{self, Action, Edit, NewSection, Redaction, Section, SectionKind, Target};
-use rquickjs_core::{Array, Ctx, Exception, Function, IntoJs as _, Result, String as JsString, Value};
+use leafgate_plugin::transform::{self, Action, Edit, NewSection, Redaction, Section, Target};
+use rquickjs_core::{Array, Ctx, Exception, Function, IntoJs as _, Result, Value};
 
 use crate::engine::Loaded;
 
@@ -15,14 +16,13 @@ pub(crate) fn detect(loaded: &Loaded<'_>, leaves: &[detect::Leaf]) -> Result<Vec
     let make: Function<'_> = loaded.prelude.get("detectLeaf")?;
     let ask: Function<'_> = loaded.prelude.get("detect")?;
     let labels = loaded.labels.clone().into_js(ctx)?;
-    let mut words = Words::new(ctx);
     let mut found = Vec::new();
     for leaf in leaves {
         let shown: Value<'_> = make.call((
             leaf.id,
-            words.of(kind(leaf.kind))?,
-            words.of(value(leaf.value))?,
-            words.of(role(leaf.role))?,
+            leaf.kind as u32,
+            leaf.value as u32,
+            leaf.role as u32,
             leaf.tool.as_deref(),
             leaf.key.as_str(),
             leaf.text.as_str(),
@@ -48,8 +48,7 @@ pub(crate) fn transform(
     let ctx = &loaded.ctx;
     let function: Function<'_> = loaded.exported.get("transform")?;
     let ask: Function<'_> = loaded.prelude.get("transform")?;
-    let mut words = Words::new(ctx);
-    let (sections, leaves_shown) = shown(loaded, sections, leaves, &mut words)?;
+    let (sections, leaves_shown) = shown(loaded, sections, leaves)?;
     let make: Function<'_> = loaded.prelude.get("request")?;
     let session = head.session.as_str();
     let request: Value<'_> = make.call((
@@ -65,7 +64,7 @@ pub(crate) fn transform(
         return Ok(vec![]);
     }
     let wrong = |what: &str| Exception::throw_type(ctx, what);
-    let edits: Vec<Said> =
+    let edits: Vec<SaidEdit> =
         serde_json::from_str(&answer).map_err(|error| wrong(&format!("an edit is none: {error}")))?;
     edits.into_iter().map(|edit| edit.made(ctx, leaves)).collect()
 }
@@ -76,7 +75,6 @@ fn shown<'js>(
     loaded: &Loaded<'js>,
     sections: &[Section],
     leaves: &[transform::Leaf],
-    words: &mut Words<'js>,
 ) -> Result<(Array<'js>, Array<'js>)> {
     let ctx = &loaded.ctx;
     let make_section: Function<'js> = loaded.prelude.get("section")?;
@@ -87,8 +85,8 @@ fn shown<'js>(
         let parent: Option<Value<'js>> = parent.map(|parent| made.get(parent as usize)).transpose()?;
         let one: Value<'js> = make_section.call((
             place,
-            words.of(section_kind(section.kind))?,
-            words.of(role(section.role))?,
+            section.kind as u32,
+            section.role as u32,
             section.label.as_str(),
             section.tool.as_deref(),
             parent,
@@ -103,8 +101,8 @@ fn shown<'js>(
         let one: Value<'js> = make_leaf.call((
             leaf.id,
             section,
-            words.of(kind(leaf.kind))?,
-            words.of(value(leaf.value))?,
+            leaf.kind as u32,
+            leaf.value as u32,
             leaf.pointer.as_str(),
             leaf.key.as_str(),
             leaf.text.as_str(),
@@ -116,40 +114,28 @@ fn shown<'js>(
 
 /// An edit as the prelude writes it: one target at most, and one action.
 #[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Said {
+struct SaidEdit {
     leaf: Option<u32>,
     section: Option<u32>,
-    set: Option<String>,
-    redact: Option<Vec<(u32, u32, u32)>>,
-    #[serde(default)]
-    pin: bool,
-    #[serde(default)]
-    delete: bool,
-    insert_before: Option<Message>,
-    note: Option<String>,
-    pause: Option<String>,
-    block: Option<String>,
+    #[serde(flatten)]
+    action: SaidAction,
 }
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Message {
-    role: RoleWord,
-    text: String,
+#[serde(rename_all = "camelCase")]
+enum SaidAction {
+    Set(String),
+    Redact(Vec<(u32, u32, u32)>),
+    Pin,
+    Delete,
+    /// The role by its place.
+    InsertBefore(usize, String),
+    Note(String),
+    Pause(String),
+    Block(String),
 }
 
-#[derive(Clone, Copy, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RoleWord {
-    System,
-    User,
-    Assistant,
-    Tool,
-    Other,
-}
-
-impl Said {
+impl SaidEdit {
     fn made(self, ctx: &Ctx<'_>, leaves: &[transform::Leaf]) -> Result<Edit> {
         let wrong = |what: &str| Exception::throw_type(ctx, what);
         let target = match (self.leaf, self.section) {
@@ -157,35 +143,25 @@ impl Said {
             (None, Some(section)) => Target::Section(section),
             (None, None) => Target::Request,
         };
-        let action = if let Some(text) = self.set {
-            Action::Set(text)
-        } else if let Some(spans) = self.redact {
-            let leaf = self.leaf.and_then(|id| leaves.get(id as usize));
-            let leaf = leaf.ok_or_else(|| wrong("a redaction names no leaf"))?;
-            let mut units = Units::new(&leaf.text);
-            let redaction = |(start, end, label)| Ok(Redaction { at: units.span(ctx, start, end)?, label });
-            Action::Redact(spans.into_iter().map(redaction).collect::<Result<_>>()?)
-        } else if self.pin {
-            Action::Pin
-        } else if self.delete {
-            Action::Delete
-        } else if let Some(Message { role, text }) = self.insert_before {
-            let role = match role {
-                RoleWord::System => Role::System,
-                RoleWord::User => Role::User,
-                RoleWord::Assistant => Role::Assistant,
-                RoleWord::Tool => Role::Tool,
-                RoleWord::Other => Role::Other,
-            };
-            Action::InsertBefore(NewSection { role, text })
-        } else if let Some(text) = self.note {
-            Action::Note(text)
-        } else if let Some(text) = self.pause {
-            Action::Pause(text)
-        } else if let Some(text) = self.block {
-            Action::Block(text)
-        } else {
-            return Err(wrong("an edit does nothing"));
+        let action = match self.action {
+            SaidAction::Set(text) => Action::Set(text),
+            SaidAction::Redact(spans) => {
+                let leaf = self.leaf.and_then(|id| leaves.get(id as usize));
+                let leaf = leaf.ok_or_else(|| wrong("a redaction names no leaf"))?;
+                let mut units = Units::new(&leaf.text);
+                let redaction = |(start, end, label)| Ok(Redaction { at: units.span(ctx, start, end)?, label });
+                Action::Redact(spans.into_iter().map(redaction).collect::<Result<_>>()?)
+            }
+            SaidAction::Pin => Action::Pin,
+            SaidAction::Delete => Action::Delete,
+            SaidAction::InsertBefore(role, text) => {
+                let roles = [Role::System, Role::User, Role::Assistant, Role::Tool, Role::Other];
+                let role = roles.get(role).copied().ok_or_else(|| wrong("a message has no such role"))?;
+                Action::InsertBefore(NewSection { role, text })
+            }
+            SaidAction::Note(text) => Action::Note(text),
+            SaidAction::Pause(text) => Action::Pause(text),
+            SaidAction::Block(text) => Action::Block(text),
         };
         Ok(Edit { target, action })
     }
@@ -228,53 +204,5 @@ impl<'t> Units<'t> {
             self.byte += next.len_utf8();
         }
         (self.unit == unit).then_some(self.byte as u32)
-    }
-}
-
-/// Words that many leaves share, made once for each call.
-struct Words<'js> {
-    ctx: Ctx<'js>,
-    known: Vec<(&'static str, JsString<'js>)>,
-}
-
-impl<'js> Words<'js> {
-    fn new(ctx: &Ctx<'js>) -> Self {
-        Words { ctx: ctx.clone(), known: Vec::new() }
-    }
-
-    fn of(&mut self, word: &'static str) -> Result<JsString<'js>> {
-        if let Some((_, known)) = self.known.iter().find(|(known, _)| std::ptr::eq(*known, word)) {
-            return Ok(known.clone());
-        }
-        let made = JsString::from_str(self.ctx.clone(), word)?;
-        self.known.push((word, made.clone()));
-        Ok(made)
-    }
-}
-
-/// The words of the contract, as the contract spells them.
-macro_rules! words {
-    ($(fn $name:ident($from:ident) { $($case:ident $word:literal)+ })+) => {
-        $(fn $name(word: $from) -> &'static str {
-            match word { $($from::$case => $word,)+ }
-        })+
-    };
-}
-
-words! {
-    fn role(Role) {
-        System "system" User "user" Assistant "assistant" Tool "tool" Other "other"
-    }
-    fn kind(LeafKind) {
-        Text "text" ToolArguments "tool-arguments" ToolResult "tool-result" Reasoning "reasoning"
-        ToolSchema "tool-schema" RequestOption "request-option" Metadata "metadata" Other "other"
-    }
-    fn value(ValueType) {
-        Text "text" Number "number" Boolean "boolean" Null "null"
-    }
-    fn section_kind(SectionKind) {
-        System "system" User "user" Assistant "assistant" Context "context" History "history"
-        ToolCall "tool-call" ToolResult "tool-result" ContentPart "content-part" Prediction "prediction"
-        RequestOption "request-option" Other "other"
     }
 }

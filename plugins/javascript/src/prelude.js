@@ -8,6 +8,16 @@
   const { isInteger } = Number;
   const stringify = JSON.stringify;
   const CONFIDENCES = ["low", "medium", "high"];
+  // The words of the contract, in its order.
+  const ROLES = ["system", "user", "assistant", "tool", "other"];
+  const VALUES = ["text", "number", "boolean", "null"];
+  const KINDS = [
+    "text", "tool-arguments", "tool-result", "reasoning", "tool-schema", "request-option", "metadata", "other",
+  ];
+  const SECTIONS = [
+    "system", "user", "assistant", "context", "history", "tool-call", "tool-result", "content-part", "prediction",
+    "request-option", "other",
+  ];
 
   const nothing = (what) => () => {
     throw new Error(`there is no ${what} in a plugin: the same input must give the same answer`);
@@ -65,9 +75,9 @@
   class DetectLeaf {
     constructor(id, kind, value, role, tool, key, text) {
       this.id = id;
-      this.kind = kind;
-      this.value = value;
-      this.role = role;
+      this.kind = KINDS[kind];
+      this.value = VALUES[value];
+      this.role = ROLES[role];
       this.tool = tool;
       this.key = key;
       this.text = text;
@@ -84,8 +94,8 @@
     constructor(id, section, kind, value, pointer, key, text) {
       this.id = id;
       this.section = section;
-      this.kind = kind;
-      this.value = value;
+      this.kind = KINDS[kind];
+      this.value = VALUES[value];
       this.pointer = pointer;
       this.key = key;
       this.text = text;
@@ -114,8 +124,8 @@
   class Section {
     constructor(id, kind, role, label, tool, parent, message) {
       this.id = id;
-      this.kind = kind;
-      this.role = role;
+      this.kind = SECTIONS[kind];
+      this.role = ROLES[role];
       this.label = label;
       this.tool = tool;
       this.parent = parent;
@@ -211,11 +221,13 @@
       const spans = one.redact.map((span) => [number(span[0], "a redaction"), number(span[1], "a redaction"), label]);
       return { ...target, redact: spans };
     }
-    if (one.pin) return { ...target, pin: true };
-    if (one.delete) return { ...target, delete: true };
+    if (one.pin) return { ...target, pin: null };
+    if (one.delete) return { ...target, delete: null };
     if (one.insertBefore !== undefined) {
       const { role, text } = one.insertBefore;
-      return { ...target, insertBefore: { role, text: wellFormed(text, "`insertBefore`") } };
+      const place = ROLES.indexOf(role);
+      if (place < 0) throw new TypeError("the role of `insertBefore` is system, user, assistant, tool or other");
+      return { ...target, insertBefore: [place, wellFormed(text, "`insertBefore`")] };
     }
     for (const what of ["note", "pause", "block"]) {
       if (one[what] !== undefined) return { ...target, [what]: wellFormed(one[what], `\`${what}\``) };
@@ -229,15 +241,16 @@
     return all.length === 0 ? "" : stringify(all.flat().map((one) => edit(one, labels)));
   };
 
-  // What the source exports, as it says it itself.
+  // What the source exports, as it says it itself. Scripts are named by their digest: their version need say nothing.
   const about = (exported) => {
-    const { labels = [], summary = "", version = "", configSchema, detect, transform } = exported;
+    const { labels = [], summary, version, configSchema, detect, transform } = exported;
     if (!isArray(labels) || !labels.every((label) => typeof label === "string")) {
       throw new TypeError("`labels` is no list of strings");
     }
     const schema = configSchema === undefined ? undefined : stringify(configSchema);
     const is = (value) => typeof value === "function";
-    return stringify({ labels, summary: String(summary), version: String(version), schema, detect: is(detect), transform: is(transform) });
+    const said = { summary: String(summary || "A script without a `summary`."), version: String(version || "script") };
+    return stringify({ labels, ...said, schema, detect: is(detect), transform: is(transform) });
   };
 
   return {

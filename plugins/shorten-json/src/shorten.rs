@@ -1,10 +1,8 @@
 //! The shape of a JSON value, with samples.
 
-use std::fmt;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_with::{Map, serde_as};
 
 /// Deepest nesting that is kept, whatever is asked for: each level reads again what is below it.
 const DEEPEST: usize = 64;
@@ -34,27 +32,13 @@ fn shape(text: &str, limits: &ShortenLengths) -> Option<String> {
 }
 
 /// The members of an object, in order, as they are spelled.
-struct SpelledMembers<'t>(Vec<(&'t RawValue, &'t RawValue)>);
-
-impl<'t> Deserialize<'t> for SpelledMembers<'t> {
-    fn deserialize<D: Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SpelledVisitor;
-        impl<'t> Visitor<'t> for SpelledVisitor {
-            type Value = SpelledMembers<'t>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'t>>(self, mut map: A) -> Result<SpelledMembers<'t>, A::Error> {
-                std::iter::from_fn(|| map.next_entry().transpose())
-                    .collect::<Result<_, _>>()
-                    .map(SpelledMembers)
-            }
-        }
-        deserializer.deserialize_map(SpelledVisitor)
-    }
-}
+#[serde_as]
+#[derive(Deserialize)]
+struct SpelledMembers<'t>(
+    #[serde(borrow)]
+    #[serde_as(as = "Map<_, _>")]
+    Vec<(&'t RawValue, &'t RawValue)>,
+);
 
 /// Writes what is kept.
 struct ShortWriter<'l> {

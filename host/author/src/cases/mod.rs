@@ -33,6 +33,7 @@ use serde::Deserialize;
 mod tests;
 
 pub use run::{CaseOutcome, Load, run, told};
+pub(crate) use run::{detect, transform};
 
 /// The cases of one file, in order; at least one.
 #[derive(Clone, Debug)]
@@ -54,24 +55,61 @@ struct PluginCase {
 
 /// What a plugin is given.
 #[derive(Clone, Debug)]
-struct GivenText {
-    format: String,
-    model: String,
-    session: String,
-    subagent: bool,
-    leaves: Vec<GivenLeaf>,
+pub(crate) struct GivenText {
+    pub(crate) format: String,
+    pub(crate) model: String,
+    pub(crate) session: String,
+    pub(crate) subagent: bool,
+    pub(crate) leaves: Vec<GivenLeaf>,
 }
 
-/// One leaf, in a section of its own.
-#[derive(Clone, Debug)]
-struct GivenLeaf {
-    kind: LeafKind,
-    value: ValueType,
-    role: Role,
-    section: SectionKind,
-    tool: Option<String>,
-    key: String,
-    text: String,
+/// One leaf, in a section of its own, and what it must become. What is not said is what goes with the rest.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenLeaf {
+    pub(crate) text: String,
+    pub(crate) kind: Option<LeafKind>,
+    pub(crate) value: Option<ValueType>,
+    pub(crate) role: Option<Role>,
+    pub(crate) section: Option<SectionKind>,
+    pub(crate) tool: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) becomes: Option<String>,
+}
+
+impl GivenLeaf {
+    fn kind(&self) -> LeafKind {
+        self.kind.unwrap_or(LeafKind::Text)
+    }
+
+    fn value(&self) -> ValueType {
+        self.value.unwrap_or(ValueType::Text)
+    }
+
+    fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or("content")
+    }
+
+    fn role(&self) -> Role {
+        self.role.unwrap_or(match self.kind() {
+            LeafKind::ToolResult => Role::Tool,
+            LeafKind::ToolArguments | LeafKind::Reasoning => Role::Assistant,
+            LeafKind::Text => Role::User,
+            _ => Role::Other,
+        })
+    }
+
+    fn section(&self) -> SectionKind {
+        self.section.unwrap_or(match (self.kind(), self.role()) {
+            (LeafKind::ToolResult, _) | (_, Role::Tool) => SectionKind::ToolResult,
+            (LeafKind::ToolArguments, _) => SectionKind::ToolCall,
+            (LeafKind::RequestOption | LeafKind::ToolSchema, _) => SectionKind::RequestOption,
+            (_, Role::System) => SectionKind::System,
+            (_, Role::User) => SectionKind::User,
+            (_, Role::Assistant) => SectionKind::Assistant,
+            (_, Role::Other) => SectionKind::Other,
+        })
+    }
 }
 
 /// What must come of it.

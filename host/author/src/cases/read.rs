@@ -42,26 +42,13 @@ struct RawCase {
     key: Option<String>,
     becomes: Option<String>,
     // Or several.
-    leaves: Option<Vec<RawLeaf>>,
+    leaves: Option<Vec<GivenLeaf>>,
     #[serde(default)]
     unchanged: bool,
     finds: Option<Vec<ExpectedFinding>>,
     edits: Option<Vec<ExpectedEdit>>,
     refuses: Option<String>,
     fails: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLeaf {
-    text: String,
-    kind: Option<LeafKind>,
-    value: Option<ValueType>,
-    role: Option<Role>,
-    section: Option<SectionKind>,
-    tool: Option<String>,
-    key: Option<String>,
-    becomes: Option<String>,
 }
 
 impl Cases {
@@ -99,12 +86,12 @@ impl RawCase {
             model: self.model,
             session: self.session,
             subagent: self.subagent,
-            leaves: leaves.into_iter().map(RawLeaf::into_given).collect(),
+            leaves,
         };
         Ok(PluginCase { name: self.name, line, config, given, expected })
     }
 
-    fn leaves(&mut self) -> Result<Vec<RawLeaf>, String> {
+    fn leaves(&mut self) -> Result<Vec<GivenLeaf>, String> {
         let (text, leaves) = (self.text.take(), self.leaves.take());
         let alone = [
             ("kind", self.kind.is_some()),
@@ -117,7 +104,7 @@ impl RawCase {
         ];
         let lonely = alone.iter().find(|(_, given)| *given).map(|(name, _)| *name);
         match (text, leaves, lonely) {
-            (Some(text), None, _) => Ok(vec![RawLeaf {
+            (Some(text), None, _) => Ok(vec![GivenLeaf {
                 text,
                 kind: self.kind,
                 value: self.value,
@@ -138,7 +125,7 @@ impl RawCase {
         }
     }
 
-    fn expected(&mut self, leaves: &[RawLeaf]) -> Result<Expected, String> {
+    fn expected(&mut self, leaves: &[GivenLeaf]) -> Result<Expected, String> {
         let becomes = leaves.iter().any(|leaf| leaf.becomes.is_some());
         let rewrites = becomes || self.unchanged || self.edits.is_some();
         let said = [self.refuses.is_some(), self.fails.is_some(), self.finds.is_some(), rewrites];
@@ -173,38 +160,8 @@ impl RawCase {
     }
 }
 
-impl RawLeaf {
-    fn into_given(self) -> GivenLeaf {
-        let kind = self.kind.unwrap_or(LeafKind::Text);
-        let role = self.role.unwrap_or(match kind {
-            LeafKind::ToolResult => Role::Tool,
-            LeafKind::ToolArguments | LeafKind::Reasoning => Role::Assistant,
-            LeafKind::Text => Role::User,
-            _ => Role::Other,
-        });
-        let section = self.section.unwrap_or(match (kind, role) {
-            (LeafKind::ToolResult, _) | (_, Role::Tool) => SectionKind::ToolResult,
-            (LeafKind::ToolArguments, _) => SectionKind::ToolCall,
-            (LeafKind::RequestOption | LeafKind::ToolSchema, _) => SectionKind::RequestOption,
-            (_, Role::System) => SectionKind::System,
-            (_, Role::User) => SectionKind::User,
-            (_, Role::Assistant) => SectionKind::Assistant,
-            (_, Role::Other) => SectionKind::Other,
-        });
-        GivenLeaf {
-            kind,
-            value: self.value.unwrap_or(ValueType::Text),
-            role,
-            section,
-            tool: self.tool,
-            key: self.key.unwrap_or_else(|| "content".to_owned()),
-            text: self.text,
-        }
-    }
-}
-
 impl ExpectedFinding {
-    fn check(&self, leaves: &[RawLeaf]) -> Result<(), String> {
+    fn check(&self, leaves: &[GivenLeaf]) -> Result<(), String> {
         let ExpectedFinding { text, at, leaf, .. } = self;
         let Some(given) = leaves.get(*leaf) else { return Err(no_leaf(*leaf, leaves.len())) };
         match at {

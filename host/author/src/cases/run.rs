@@ -101,29 +101,29 @@ fn answer<T: Clone + PartialEq>(
     problems
 }
 
-fn detect(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginFinding>, Fault> {
+pub(crate) fn detect(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginFinding>, Fault> {
     let leaves: Vec<_> = detect_leaves(given).collect();
     plugin.detect(&leaves, &Spent::default()).map(CheckedFindings::into_vec)
 }
 
 fn detect_leaves(given: &GivenText) -> impl Iterator<Item = DetectLeaf<'_>> {
     given.leaves.iter().map(|leaf| DetectLeaf {
-        kind: leaf.kind,
-        value: leaf.value,
-        role: leaf.role,
+        kind: leaf.kind(),
+        value: leaf.value(),
+        role: leaf.role(),
         tool: leaf.tool.as_deref(),
-        key: &leaf.key,
+        key: leaf.key(),
         text: &leaf.text,
     })
 }
 
-fn transform(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginEdit>, Fault> {
+pub(crate) fn transform(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginEdit>, Fault> {
     let pointers: Vec<String> =
         (0..given.leaves.len()).map(|place| format!("/messages/{place}/content")).collect();
     let sections = given.leaves.iter().enumerate().map(|(place, leaf)| TransformSection {
-        kind: leaf.section,
-        role: leaf.role,
-        label: leaf.section.name(),
+        kind: leaf.section(),
+        role: leaf.role(),
+        label: leaf.section().name(),
         tool: leaf.tool.as_deref(),
         parent: None,
         message: Some(place),
@@ -132,10 +132,10 @@ fn transform(plugin: &dyn Plugin, given: &GivenText) -> Result<Vec<PluginEdit>, 
     let leaves =
         given.leaves.iter().zip(&pointers).enumerate().map(|(place, (leaf, pointer))| TransformLeaf {
             section: place,
-            kind: leaf.kind,
-            value: leaf.value,
+            kind: leaf.kind(),
+            value: leaf.value(),
             pointer,
-            key: &leaf.key,
+            key: leaf.key(),
             text: &leaf.text,
         });
     let leaves: Vec<_> = leaves.collect();

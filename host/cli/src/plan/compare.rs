@@ -9,12 +9,12 @@ use bytes::Bytes;
 use leafgate_gate::recorded_edits;
 use leafgate_policy::{Evaluation, Policy, Verdict};
 use leafgate_record::RecordedEdit;
-use leafgate_tokenize::Counter;
 use leafgate_tree::Document;
 use leafgate_vault::{TokenKeys, Vault};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
+use super::Policies;
 use super::tokens::{self, TokenChange};
 use crate::request::AskedRequest;
 
@@ -89,21 +89,15 @@ struct PlanSide {
 }
 
 /// Judges a request by both policies.
-pub(super) fn compared(
-    case: &PlanCase,
-    today: &Policy,
-    new: &Policy,
-    keys: &TokenKeys,
-    counter: &Counter,
-) -> anyhow::Result<Comparison> {
+pub(super) fn compared(case: &PlanCase, policies: &Policies) -> anyhow::Result<Comparison> {
+    let Policies { today, new, keys, counter } = policies;
     let (today, new) = (side(case, today, keys)?, side(case, new, keys)?);
-    let model = case.asked.model.as_deref();
     let same_bytes = today.body == new.body;
     let tokens = match same_bytes {
         true => TokenChange::default(),
         false => {
             let bodies = [today.body.as_ref(), new.body.as_ref()];
-            tokens::change(counter, case.document.format(), model, bodies)
+            tokens::change(counter, case.document.format(), case.asked.model.as_deref(), bodies)
         }
     };
     Ok(Comparison { today, new, same_bytes, tokens })

@@ -18,6 +18,7 @@ use leafgate_policy::{Policy, PolicySource};
 use leafgate_tokenize::Counter;
 use leafgate_tree::Format;
 use leafgate_vault::TokenKeys;
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 use crate::admin::AdminClient;
 use crate::options::{ConfigArgs, OWN_POLICY, formats, policy_source};
@@ -140,37 +141,23 @@ fn judge_all(args: &PlanArgs, policies: &Policies, plan: &mut Plan) -> anyhow::R
     let filter = log::filter(args.since, None);
     let of_log = args.against.iter().find(is_log);
     let of_log = of_log.map(|_| logged.newest(&filter, args.limit as usize)).transpose()?;
-    let has_log = of_log.is_some();
-    let (cases, shared) = (Mutex::new(files.chain(of_log.into_iter().flatten())), Mutex::new(&mut *plan));
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..threads).map(|_| scope.spawn(|| judge(&cases, policies, &shared))).collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker.join().map_err(|_| anyhow::anyhow!("a thread that judges has failed"))
-        })
-    })?;
-    drop(cases);
+    let (has_log, shared) = (of_log.is_some(), Mutex::new(&mut *plan));
+    let cases = files.chain(of_log.into_iter().flatten());
+    cases.par_bridge().for_each(|read| judge(read, policies, &shared));
     plan.notes.extend(notes);
     plan.notes.extend(has_log.then(|| logged.notes()).into_iter().flatten());
     Ok(())
 }
 
-fn judge(cases: &Mutex<impl Iterator<Item = PlanRead>>, policies: &Policies, plan: &Mutex<&mut Plan>) {
-    loop {
-        // The lock is that of what is to be read alone: it is free again before the case is judged.
-        let next = cases.lock().map(|mut cases| cases.next());
-        let Ok(Some(read)) = next else { return };
-        let Policies { today, new, keys, counter } = policies;
-        let judged = read.and_then(|case| match compared(&case, today, new, keys, counter) {
-            Ok(compared) => Ok((case, compared)),
-            Err(error) => Err(format!("{}: {error:#}", case.name)),
-        });
-        let Ok(mut plan) = plan.lock() else { return };
-        match judged {
-            Ok((case, compared)) => plan.add(case.number, case.name, compared),
-            Err(why) => plan.unread.push(why),
-        }
+fn judge(read: PlanRead, policies: &Policies, plan: &Mutex<&mut Plan>) {
+    let judged = read.and_then(|case| match compared(&case, policies) {
+        Ok(compared) => Ok((case, compared)),
+        Err(error) => Err(format!("{}: {error:#}", case.name)),
+    });
+    let Ok(mut plan) = plan.lock() else { return };
+    match judged {
+        Ok((case, compared)) => plan.add(case.number, case.name, compared),
+        Err(why) => plan.unread.push(why),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use leafgate_author::cases::told;
-use leafgate_author::sample;
+use leafgate_author::sample::Sample;
 use leafgate_contract::{Fault, Plugin, PluginLoader as _};
 use leafgate_wasm::LoaderLimits;
 use serde::Serialize;
@@ -97,12 +97,13 @@ fn shape(
     texts: &[&str],
     limits: &LoaderLimits,
 ) -> Result<BenchShape, Fault> {
+    let sample = Sample::new(plugin.world(), texts);
     // The first call faults code and memory in.
-    sample::ask(&**plugin, texts)?;
+    sample.ask(&**plugin)?;
     let (mut times, began) = (Vec::new(), Instant::now());
     while times.len() < *CALLS.start() || times.len() < *CALLS.end() && began.elapsed() < TIME {
         let began = Instant::now();
-        sample::ask(&**plugin, texts)?;
+        sample.ask(&**plugin)?;
         times.push(began.elapsed());
     }
     times.sort_unstable();

@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 use leafgate_author::cases::told;
-use leafgate_author::sample;
+use leafgate_author::sample::Sample;
 use leafgate_contract::{Fault, Plugin, PluginLoader as _, PluginSource, of_hex};
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ const TEXTS: [&str; 3] = ["", "Grüße an Ann, ann@example.org: 42 🙂", "line 
 
 /// Asks a plugin about texts, whatever it answers. One may say that it has nothing to say of them.
 fn called(plugin: &dyn Plugin) -> Option<String> {
-    let fault = sample::ask(plugin, &TEXTS).err()?;
+    let fault = Sample::new(plugin.world(), &TEXTS).ask(plugin).err()?;
     let is_own = !matches!(fault.parts().1, Fault::GaveUp { unsupported: true, .. });
     let about = match fault.parts().0.and_then(|place| TEXTS.get(place)) {
         Some(text) => format!("the text {text:?}"),

@@ -8,12 +8,13 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use leafgate_author::cases::told;
 use leafgate_contract::{
-    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LoadError, Plugin, PluginLoader,
-    PluginSource, Spent, TransformRequest, World,
+    CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, Plugin, PluginLoader as _, PluginSource,
+    Spent, TransformRequest, World,
 };
 use leafgate_policy::{Policy, PolicySource};
 use leafgate_wasm::LogSink;
-use toml::{Table, Value};
+use serde_json::json;
+use toml::Table;
 
 use super::args::RunPluginArgs;
 use super::source::{self, AuthorSource};
@@ -36,8 +37,8 @@ pub(super) fn run(args: &RunPluginArgs, printer: &mut Printer) -> anyhow::Result
     let folder = tempfile::tempdir().context("cannot make a folder for the rule")?;
     fs::write(folder.path().join("rules.toml"), rules).context("cannot write the rule")?;
     let policy = PolicySource::Folder(folder.path().to_owned());
-    let policy =
-        Policy::load_knowing(&policy, None, &TriedPlugin(Arc::clone(&heard)), SystemTime::now(), None)?;
+    let loaded = |_: &PluginSource| Ok(Arc::clone(&heard) as Arc<dyn Plugin>);
+    let policy = Policy::load_knowing(&policy, None, &loaded, SystemTime::now(), None)?;
     let judged = request::judge_by(&policy, &args.request, &ConfigArgs::default(), EarlierEdits::None)?;
     let said = std::mem::take(&mut *heard.said.lock().unwrap_or_else(PoisonError::into_inner));
     match printer.is_json {
@@ -90,15 +91,6 @@ impl Plugin for HeardPlugin {
     }
 }
 
-/// Gives the policy the plugin that is loaded already.
-struct TriedPlugin(Arc<HeardPlugin>);
-
-impl PluginLoader for TriedPlugin {
-    fn load(&self, _: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        Ok(Arc::clone(&self.0) as Arc<dyn Plugin>)
-    }
-}
-
 /// Prints what would change, and what the plugin says to a reviewer.
 fn print(judged: &JudgedRequest, name: &str, failed: bool, printer: &mut Printer) -> anyhow::Result<()> {
     let draft = &judged.evaluation.draft;
@@ -121,22 +113,16 @@ fn rules(args: &RunPluginArgs, source: &AuthorSource, world: World) -> anyhow::R
     let matches: Table =
         source::read_toml(args.matches.as_deref().unwrap_or_default()).context("--match is no table")?;
     let file = source.file.to_str().context("the path of the plugin is not UTF-8")?;
-    let plugin = table([("file", file.into()), ("config", Value::Table(args.config.table()?))]);
-    let mut rule =
-        table([("id", NAME.into()), ("match", Value::Table(matches)), ("on_error", "block".into())]);
-    rule.extend(match world {
-        World::Detector => table([("detect", format!("plugin:{NAME}").into()), ("action", "redact".into())]),
-        World::Transformer => table([("action", "transform".into()), ("plugin", NAME.into())]),
-    });
-    let plugins = table([(NAME, Value::Table(plugin))]);
-    let rule = Value::Array(vec![Value::Table(rule)]);
+    let (action, named, plugin) = match world {
+        World::Detector => ("redact", "detect", format!("plugin:{NAME}")),
+        World::Transformer => ("transform", "plugin", NAME.to_owned()),
+    };
     // What the plugin does is shown, and nothing else.
-    let rules = table([("extends", "none".into()), ("plugins", Value::Table(plugins)), ("rule", rule)]);
-    Ok(toml::to_string(&rules)?)
-}
-
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
-    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    Ok(toml::to_string(&json!({
+        "extends": "none",
+        "plugins": { NAME: { "file": file, "config": args.config.table()? } },
+        "rule": [{ "id": NAME, "match": matches, "action": action, named: plugin, "on_error": "block" }],
+    }))?)
 }
 
 /// Prints what a plugin logs. Control characters in it are shown as visible text.

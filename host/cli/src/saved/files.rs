@@ -18,7 +18,7 @@ use leafgate_gate::{PREVIEW_LIMITS, SavedFiles, SavedSettings, SavedStore, guard
 use leafgate_saved::{GuardKey, SavedEdit, SavedFile, SavedFileError, ScopeEdits};
 use sha2::{Digest, Sha256};
 
-use super::trust::{self, TrustStanding};
+use super::trust;
 use crate::{home, private};
 
 const GLOBAL_FILE: &str = "global.toml";
@@ -144,18 +144,11 @@ impl SavedFolder {
 
     /// The edits of the workspace's own file, where it is trusted as it is.
     fn project(&self, problems: &mut Vec<String>) -> Option<ScopeEdits> {
-        match trust::standing(&self.data, &self.workspace) {
-            Ok(TrustStanding::Absent) => None,
-            Ok(TrustStanding::Trusted(file)) => Some(self.layer(SavedScope::Project, file)),
-            Ok(TrustStanding::Untrusted(why)) => {
-                problems.push(why);
-                None
-            }
-            Err(error) => {
-                problems.push(format!("{error:#}"));
-                None
-            }
-        }
+        let edits = trust::trusted_edits(&self.data, &self.workspace).unwrap_or_else(|error| {
+            problems.push(format!("{error:#}"));
+            None
+        });
+        edits.map(|file| self.layer(SavedScope::Project, file))
     }
 
     fn settings(&self) -> Result<SavedSettings, String> {

@@ -39,16 +39,6 @@ struct TrustedFolder {
     sha256: String,
 }
 
-/// How a project's own file stands.
-pub(super) enum TrustStanding {
-    /// There is none.
-    Absent,
-    /// It is trusted as it is.
-    Trusted(SavedFile),
-    /// It is not used, for this reason.
-    Untrusted(String),
-}
-
 /// The file that says what is trusted.
 pub(super) fn file(data: &Path) -> PathBuf {
     data.join(TRUSTED_FILE)
@@ -59,29 +49,30 @@ pub(super) fn project_file(folder: &Path) -> PathBuf {
     folder.join(".leafgate/saved.toml")
 }
 
-/// Says how the own file of a folder stands.
-pub(super) fn standing(data: &Path, folder: &Path) -> anyhow::Result<TrustStanding> {
+/// Returns the saved edits of a folder's own file, where there is one.
+///
+/// # Errors
+/// Why they do not count: the file is not trusted as it is, or cannot be used.
+pub(super) fn trusted_edits(data: &Path, folder: &Path) -> anyhow::Result<Option<SavedFile>> {
     let path = project_file(folder);
     if !path.try_exists().unwrap_or(true) {
-        return Ok(TrustStanding::Absent);
+        return Ok(None);
     }
     let text = read_text(&path).map_err(|error| anyhow!(error))?;
     let trusted = Trusted::read(data)?;
     let why = match trusted.folders.iter().find(|known| known.path == folder) {
         Some(known) if known.sha256 == digest(&text) => {
             let file = SavedFile::parse(&text);
-            return Ok(TrustStanding::Trusted(
-                file.with_context(|| format!("{} cannot be used", path.display()))?,
-            ));
+            return file.map(Some).with_context(|| format!("{} cannot be used", path.display()));
         }
         Some(_) => "has changed since it was trusted",
         None => "is not trusted",
     };
-    Ok(TrustStanding::Untrusted(format!(
+    bail!(
         "{} {why}, so its edits are not used: look at it, then run `leafgate trust {}`",
         path.display(),
         folder.display()
-    )))
+    )
 }
 
 fn digest(text: &str) -> String {
@@ -167,10 +158,9 @@ fn remove(data: &Path, folder: &Path, printer: &mut Printer) -> anyhow::Result<E
 fn list(data: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     let trusted = Trusted::read(data)?;
     let shown = trusted.folders.iter().map(|known| {
-        let why = match standing(data, &known.path) {
-            Ok(TrustStanding::Trusted(_)) => None,
-            Ok(TrustStanding::Absent) => Some("it has no `.leafgate/saved.toml`".to_owned()),
-            Ok(TrustStanding::Untrusted(why)) => Some(why),
+        let why = match trusted_edits(data, &known.path) {
+            Ok(Some(_)) => None,
+            Ok(None) => Some("it has no `.leafgate/saved.toml`".to_owned()),
             Err(error) => Some(format!("{error:#}")),
         };
         TrustView { path: &known.path, sha256: &known.sha256, counts: why.is_none(), why }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::guest::{self, Guest, finding};
 use crate::support::{load_bytes, text};
 use leafgate_contract::{Plugin, Spent};
-use leafgate_wasm::{Configuring, LoaderConfig, LoaderLimits, WasmLoader};
+use leafgate_wasm::{LoaderConfig, LoaderLimits, WasmLoader};
 
 const LOG: &str = r#"(import "leafgate:plugin/host@0.1.0" "log" (func $log (param i32 i32 i32)))"#;
 const SAY: &str = "(call $log (i32.const 1) (i32.const 16) (i32.const 6))";
@@ -14,11 +14,11 @@ const SAY: &str = "(call $log (i32.const 1) (i32.const 16) (i32.const 6))";
 const ACCEPTED: &str = "(i32.store (i32.const 1024) (i32.const 0)) (i32.const 1024)";
 
 /// A loader, and how often a plugin of it has logged.
-fn counting(configuring: Configuring) -> (WasmLoader, Arc<AtomicUsize>) {
+fn counting() -> (WasmLoader, Arc<AtomicUsize>) {
     let said = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&said);
     let log: leafgate_wasm::LogSink = Arc::new(move |_, _, _| _ = count.fetch_add(1, Ordering::Relaxed));
-    let config = LoaderConfig { log: Some(log), configuring, ..LoaderConfig::default() };
+    let config = LoaderConfig { log: Some(log), ..LoaderConfig::default() };
     (WasmLoader::new(config).unwrap(), said)
 }
 
@@ -51,33 +51,31 @@ fn remembering() -> Guest {
 #[test]
 fn configure_is_called_once_on_load_and_never_for_a_call() {
     let module = Guest::detector().with(LOG).configure(format!("{SAY} {ACCEPTED}")).module();
-    for (configuring, expected) in [(Configuring::OnLoad, 1), (Configuring::EachCall, 4)] {
-        let (loader, said) = counting(configuring);
-        let plugin = load_bytes(&loader, &module, "{}").unwrap();
-        for _ in 0..3 {
-            ends(&*plugin);
-        }
-        assert_eq!(said.load(Ordering::Relaxed), expected, "{configuring:?}");
+    let (loader, said) = counting();
+    let plugin = load_bytes(&loader, &module, "{}").unwrap();
+    for _ in 0..3 {
+        ends(&*plugin);
     }
+    assert_eq!(said.load(Ordering::Relaxed), 1);
 }
 
 #[test]
 fn what_configure_left_is_there_and_what_a_call_left_is_not() {
-    for configuring in [Configuring::OnLoad, Configuring::EachCall] {
-        let (loader, _) = counting(configuring);
+    // A component is configured for each call.
+    for bytes in [remembering().module(), remembering().component()] {
+        let (loader, _) = counting();
         // Two and three bytes of configuration, each in a memory of its own.
-        let plugins =
-            ["{}", "{ }"].map(|config| load_bytes(&loader, &remembering().module(), config).unwrap());
+        let plugins = ["{}", "{ }"].map(|config| load_bytes(&loader, &bytes, config).unwrap());
         for _ in 0..3 {
-            assert_eq!(ends(&*plugins[0]), [3], "{configuring:?}");
-            assert_eq!(ends(&*plugins[1]), [5], "{configuring:?}");
+            assert_eq!(ends(&*plugins[0]), [3]);
+            assert_eq!(ends(&*plugins[1]), [5]);
         }
     }
 }
 
 #[test]
 fn a_reload_of_the_same_file_and_configuration_configures_nothing() {
-    let (loader, said) = counting(Configuring::OnLoad);
+    let (loader, said) = counting();
     let load = |config| load_bytes(&loader, &remembering().module(), config).unwrap();
     let first = load("{}");
     let again = load("{}");
@@ -96,7 +94,7 @@ fn what_cannot_be_kept_is_configured_for_each_call() {
     // A memory without room for the page in which the state is told.
     let full = Guest::detector().memory("1 1").with(LOG).configure(format!("{SAY} {ACCEPTED}"));
     for bytes in [changing.module(), logging.component(), full.module()] {
-        let (loader, said) = counting(Configuring::OnLoad);
+        let (loader, said) = counting();
         let plugin = load_bytes(&loader, &bytes, "{}").unwrap();
         ends(&*plugin);
         ends(&*plugin);

@@ -22,7 +22,7 @@ static LOADERS: LazyLock<BothWays> = LazyLock::new(|| {
     // Short enough for tests that wait for them, long enough for a loaded machine.
     let (start_deadline, call_deadline) = (Duration::from_millis(300), Duration::from_millis(100));
     let limits = LoaderLimits { start_deadline, call_deadline, ..LoaderLimits::default() };
-    BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() })
+    BothWays::new(LoaderConfig { limits, ..LoaderConfig::default() })
 });
 
 /// What a detector answers about two leaves, the second with a character of two bytes at 1..3.
@@ -313,7 +313,7 @@ fn leaf_by_leaf() -> LoaderLimits {
 
 /// A loader of its own, and on it one guest.
 fn loaded(limits: LoaderLimits, guest: &Guest) -> Arc<dyn Plugin> {
-    let loaders = BothWays::new(&LoaderConfig { limits, ..LoaderConfig::default() });
+    let loaders = BothWays::new(LoaderConfig { limits, ..LoaderConfig::default() });
     load_bytes(&loaders, &guest.module(), "{}").expect("the guest loads")
 }
 

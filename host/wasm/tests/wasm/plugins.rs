@@ -10,7 +10,7 @@ use leafgate_author::sample;
 use leafgate_contract::{Action, LoadError, Plugin, PluginEdit, Spent, Target, World};
 use leafgate_wasm::LoaderConfig;
 
-static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(&LoaderConfig::default()));
+static LOADERS: LazyLock<BothWays> = LazyLock::new(|| BothWays::new(LoaderConfig::default()));
 
 fn plugin(package: &str, config: &str) -> Result<Arc<dyn Plugin>, LoadError> {
     load(&*LOADERS, &bundled(package), config)
@@ -74,7 +74,7 @@ fn a_plugin_describes_itself() {
         ("strip-ansi", "Takes terminal escapes out of tool results"),
         ("trim-tool-results", "Keeps head and tail of long tool results"),
     ] {
-        let inspection = LOADERS.on_load().inspect(&bundled(package)).unwrap();
+        let inspection = LOADERS.0.inspect(&bundled(package)).unwrap();
         let description = inspection.description.unwrap();
         assert_eq!((description.name.as_str(), description.summary.as_str()), (package, summary));
         assert_eq!((inspection.layer, inspection.contract.as_deref()), ("core module", Some("0.1.0")));

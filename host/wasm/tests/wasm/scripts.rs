@@ -10,7 +10,9 @@ use crate::support::{load, patient_loader, text};
 use leafgate_author::cases::{self, Cases};
 use leafgate_author::sample;
 use leafgate_contract::{
-    Fault, LoadError, Plugin, PluginEdit, PluginLimits, PluginLoader as _, PluginSource, Role, Spent, World,
+    Action, DetectLeaf, Fault, LeafKind, LoadError, Plugin, PluginEdit, PluginLimits, PluginLoader as _,
+    PluginSource, Role, SectionKind, Spent, TransformLeaf, TransformRequest, TransformSection, ValueType,
+    World,
 };
 use leafgate_harness::recordings;
 use leafgate_wasm::{LogSink, WasmLoader};
@@ -114,7 +116,7 @@ fn every_kind_of_edit_goes_both_ways() {
     let plugin = script("all.js", source, "{}").unwrap();
     assert_eq!(plugin.world(), World::Transformer);
     let made = sample::transform(&*plugin, &["old", "aéb"]).unwrap();
-    use leafgate_contract::{Action, Target};
+    use leafgate_contract::Target;
     let edit = |target, action| PluginEdit { target, action };
     let expected = [
         edit(Target::Request, Action::Note("openai-chat m 2".to_owned())),
@@ -122,12 +124,55 @@ fn every_kind_of_edit_goes_both_ways() {
         edit(Target::Leaf(1), Action::Redact(vec![(1..4, 0)])),
         edit(Target::Leaf(1), Action::Redact(vec![(0..1, 0)])),
         edit(Target::Leaf(1), Action::Pin),
-        edit(Target::Section(0), Action::InsertBefore { role: Role::User, text: "before".to_owned() }),
+        edit(Target::Section(1), Action::InsertBefore { role: Role::User, text: "before".to_owned() }),
         edit(Target::Section(0), Action::Delete),
         edit(Target::Section(0), Action::Pause("look".to_owned())),
         edit(Target::Request, Action::Block("no".to_owned())),
     ];
     assert_eq!(made, expected);
+}
+
+#[test]
+fn a_source_reads_and_writes_the_words_of_the_contract() {
+    let detector = r#"
+        export const labels = ["TOLD"];
+        export const detect = (leaf) => leaf.find(`${leaf.kind} ${leaf.value} ${leaf.role}`);"#;
+    let detector = script("told.js", detector, "{}").unwrap();
+    let transformer = r#"
+        export const transform = ({ leaves, sections }) => [
+          ...leaves.map((leaf) => leaf.set(`${leaf.kind} ${leaf.value}`)),
+          ...sections.map((section) => section.note(`${section.kind} ${section.role}`)),
+          ...sections.map((section) => section.insertBefore(section.role, section.kind)),
+        ];"#;
+    let transformer = script("tells.js", transformer, "{}").unwrap();
+    let (pointer, key, text) = ("/a", "a", "");
+    for &role in Role::ALL {
+        for (&kind, &value) in LeafKind::ALL.iter().zip(ValueType::ALL.iter().cycle()) {
+            let told = [kind.name(), value.name(), role.name()].join(" ");
+            let leaf = DetectLeaf { kind, value, role, tool: None, key, text: &told };
+            assert_eq!(detector.detect(&[leaf], &Spent::default()).unwrap().into_vec().len(), 1, "{told}");
+        }
+        for (&kind, &of_leaf) in SectionKind::ALL.iter().zip(LeafKind::ALL.iter().cycle()) {
+            let sections = [TransformSection { kind, role, ..TransformSection::default() }];
+            let leaves =
+                [TransformLeaf { section: 0, kind: of_leaf, value: ValueType::Text, pointer, key, text }];
+            let (format, model, session, subagent) = ("", "", "", false);
+            let request =
+                TransformRequest { format, model, session, subagent, sections: &sections, leaves: &leaves };
+            let made = transformer.transform(&request, &Spent::default()).unwrap().into_vec();
+            let actions: Vec<Action> = made.into_iter().map(|edit| edit.action).collect();
+            let expected = [
+                Action::Set(format!("{} text", of_leaf.name())),
+                Action::Note(format!("{} {}", kind.name(), role.name())),
+                Action::InsertBefore { role, text: kind.name().to_owned() },
+            ];
+            assert!(actions == expected, "{kind:?}, {role:?}");
+        }
+    }
+    let wrong = r#"export const transform = (request) => request.sections[0].insertBefore("nobody", "x");"#;
+    let wrong = script("wrong.js", wrong, "{}").unwrap();
+    let fault = sample::transform(&*wrong, &["x"]).unwrap_err();
+    assert!(cases::told(&fault).contains("the role of `insertBefore`"), "{fault}");
 }
 
 #[test]

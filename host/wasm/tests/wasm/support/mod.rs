@@ -7,33 +7,42 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use leafgate_admission::FileLayer;
 use leafgate_contract::{
     CheckedEdits, CheckedFindings, Description, DetectLeaf, Fault, LeafKind, LoadError, Plugin, PluginLoader,
     PluginSource, Role, Spent, TransformRequest, ValueType, World,
 };
-use leafgate_wasm::{CodeCache, Configuring, LoaderConfig, LoaderLimits, LogSink, WasmLoader};
+use leafgate_wasm::{CodeCache, LoaderConfig, LoaderLimits, LogSink, WasmLoader};
 
-/// Two loaders, one of which configures plugins for each call. What they load is asked both ways,
-/// and must answer both ways alike.
-pub(crate) struct BothWays([WasmLoader; 2]);
+/// A loader that loads a module as the component too that it becomes, which is configured for each call. What it
+/// loads is asked both ways, and must answer both ways alike.
+pub(crate) struct BothWays(pub(crate) WasmLoader);
 
 impl BothWays {
-    /// Makes two loaders that are set up alike but for when they configure.
-    pub(crate) fn new(config: &LoaderConfig) -> Self {
-        let loader = |configuring| WasmLoader::new(LoaderConfig { configuring, ..config.clone() }).unwrap();
-        BothWays([loader(Configuring::OnLoad), loader(Configuring::EachCall)])
+    pub(crate) fn new(config: LoaderConfig) -> Self {
+        BothWays(WasmLoader::new(config).unwrap())
     }
+}
 
-    /// The loader that configures on load.
-    pub(crate) fn on_load(&self) -> &WasmLoader {
-        &self.0[0]
-    }
+/// The component that a file becomes; `None` where it is no module of a plugin.
+pub(crate) fn component_of(file: &Path) -> Option<Vec<u8>> {
+    let module = leafgate_folder::read(file, LoaderLimits::default().file_bytes).ok()?;
+    let anatomy = leafgate_admission::read(&module).ok()?;
+    let is_module = anatomy.layer == FileLayer::CoreModule && anatomy.typed;
+    is_module.then(|| leafgate_admission::wrap(&module).ok()).flatten()
 }
 
 impl PluginLoader for BothWays {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
         let words = |error: &LoadError| (error.message.clone(), error.hint.clone());
-        match (self.0[0].load(source), self.0[1].load(source)) {
+        let on_load = self.0.load(source);
+        // A pin is of the very file.
+        let component = component_of(&source.path).filter(|_| source.sha256.is_none());
+        let Some(component) = component else { return on_load };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), component).unwrap();
+        let each_call = self.0.load(&PluginSource { path: file.path().to_owned(), ..source.clone() });
+        match (on_load, each_call) {
             (Ok(on_load), Ok(each_call)) => Ok(Arc::new(AskedBothWays([on_load, each_call]))),
             (Err(error), Err(other)) => {
                 assert_eq!(words(&error), words(&other));
