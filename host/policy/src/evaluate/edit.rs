@@ -309,14 +309,12 @@ fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, S
 /// The innermost section around a leaf that can be deleted as a whole: its message, or its tool
 /// definition.
 pub(super) fn deletable_around(document: &Document, node: NodeId) -> Option<SectionId> {
-    std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(
-        |&section| {
-            let section = document.section(section);
-            match section.node_type {
-                NodeType::Message => true,
-                NodeType::RequestOption => section.deletable,
-                NodeType::ContentPart | NodeType::ToolCall => false,
-            }
-        },
-    )
+    document.way_out(document.section_of(node)).find(|&section| {
+        let section = document.section(section);
+        match section.node_type {
+            NodeType::Message => true,
+            NodeType::RequestOption => section.deletable,
+            NodeType::ContentPart | NodeType::ToolCall => false,
+        }
+    })
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::views;
-use leafgate_tree::{Author, FindingId, NodeId, RedactionRecord, ReleaseTerms};
+use leafgate_tree::{FindingId, NodeId, RedactionRecord, ReleaseTerms};
 
 use super::found::Hidden;
 use super::hits::{Hit, exempt, sorted_apart};
@@ -177,7 +177,7 @@ impl Run<'_> {
             }),
         };
         let mut kept = kept.filter(|(made, _)| is_same(made));
-        kept.next().and_then(|(made, by)| by.or_else(|| rule_of(made)))
+        kept.next().and_then(|(made, by)| by.or_else(|| made.author.of_rule().cloned()))
     }
 
     /// Returns the rule that holds one of these values where nothing can be replaced.
@@ -189,13 +189,6 @@ impl Run<'_> {
             values.iter().any(|value| value.stands_in(&text))
         };
         held.find(holds).map(|held| self.policy.rules[held.rule].id.clone())
-    }
-}
-
-fn rule_of(made: &RedactionRecord) -> Option<Arc<str>> {
-    match &made.author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => Some(id.clone()),
-        Author::SavedEdit { .. } | Author::Person => None,
     }
 }
 

@@ -438,10 +438,7 @@ fn did_at(
     pointer: &str,
 ) -> Vec<String> {
     let draft = &evaluation.draft;
-    let is_own = |author: &Author| match author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => *id == rule.id,
-        Author::SavedEdit { .. } | Author::Person => false,
-    };
+    let is_own = |author: &Author| author.of_rule() == Some(&rule.id);
     let mut did = Vec::new();
     for made in draft.redactions().filter(|made| made.node == node && is_own(&made.author)) {
         did.push(format!("redacted {}", made.label));

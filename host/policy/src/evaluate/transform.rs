@@ -365,7 +365,8 @@ fn shown_leaf(shown: &[ShownLeaf], target: Target) -> Result<&ShownLeaf, Dropped
 
 /// The message that a section is, or is a part of.
 fn message_around(document: &Document, node: NodeId) -> Option<SectionId> {
-    std::iter::successors(document.section_of(node), |&section| document.section(section).parent)
+    document
+        .way_out(document.section_of(node))
         .find(|&section| document.section(section).node_type == NodeType::Message)
 }
 
