@@ -6,6 +6,7 @@
 //! from the sender of the request. The budget counts looks and bytes, never time, so the same
 //! request always ends the same way.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cel::ExecutionError;
@@ -199,7 +200,8 @@ impl<'a> FactVal<'a> {
     }
 }
 
-fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+fn text<'v>(text: impl Into<Cow<'v, str>>, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    let text = text.into();
     budget.charge(text.len())?;
     Ok(Box::new(CelString::from(text)))
 }
@@ -259,17 +261,17 @@ members! {
             FactArguments::Unknown => text("", budget),
             FactArguments::File(file) => text(file, budget),
             FactArguments::Node(document, node) => match document.settable(node) {
-                Some(leaf) => owned_text(leaf.text().into_cow().into_owned(), budget),
-                None => owned_text(String::from_utf8_lossy(document.spelling_of(node)).into_owned(), budget),
+                Some(leaf) => text(leaf.text().into_cow(), budget),
+                None => text(String::from_utf8_lossy(document.spelling_of(node)), budget),
             },
         },
         "key": Values::Open => text(facts.key, budget),
         "path": Values::Open => match facts.place {
-            FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),
+            FactPlace::Node(document, node) => text(document.display_path(node), budget),
             FactPlace::Named { path, .. } => text(path, budget),
         },
         "pointer": Values::Open => match facts.place {
-            FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
+            FactPlace::Node(document, node) => text(document.pointer(node), budget),
             FactPlace::Named { pointer, .. } => text(pointer, budget),
         },
         "value": Values::Closed(ValueType::NAMES) => text(facts.value, budget),
@@ -284,11 +286,6 @@ members! {
         "confidence": Values::Closed(Confidence::NAMES) => text(facts.confidence.as_str(), budget),
         "detector": Values::Open => text(facts.detector.as_str(), budget),
     }
-}
-
-fn owned_text<'v>(text: String, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
-    budget.charge(text.len())?;
-    Ok(Box::new(CelString::from(text)))
 }
 
 fn findings<'v>(found: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {

@@ -15,7 +15,7 @@ use leafgate_vault::Vault;
 use super::classify::classified;
 use super::site::complaint;
 use super::{Evaluation, Run};
-use crate::condition::Unmet;
+use crate::condition::{RequestFacts, Unmet};
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 use crate::index::RuleIndex;
 use crate::report::{MAX_WOULD, Would};
@@ -104,10 +104,7 @@ enum Miss {
     /// An earlier rule left it out.
     LeftOut,
     Field(Field),
-    /// A term of the condition is false, by its place.
-    Term(usize),
-    /// The condition failed.
-    Failed(String),
+    Condition(Unmet),
 }
 
 impl Policy {
@@ -240,10 +237,7 @@ impl Run<'_> {
         }
         let (condition, _) = active.condition?;
         let (text, key) = (self.draft.text(leaf.id()).into_cow(), leaf.key());
-        match condition.unmet_by_leaf(&self.request, self.facts(leaf, &text, &key))? {
-            Unmet::Term(place) => Some(Miss::Term(place)),
-            Unmet::Failed(error) => Some(Miss::Failed(error.to_string())),
-        }
+        condition.unmet_by_leaf(&self.request, self.facts(leaf, &text, &key)).map(Miss::Condition)
     }
 
     /// The leaf that a rule came nearest to, and what kept it away. A leaf that fails a condition is
@@ -278,11 +272,11 @@ impl Run<'_> {
                 "it is not in the latest message of the user".to_owned()
             }
             Miss::Field(Field::Place) => format!("its path is not {}", wanted(Field::Place)),
-            Miss::Term(place) => {
+            Miss::Condition(Unmet::Term(place)) => {
                 let term = rule.when.as_ref().map_or("", |when| when.term(*place));
                 format!("`when` is false: {term}")
             }
-            Miss::Failed(why) => why.clone(),
+            Miss::Condition(Unmet::Failed(error)) => error.to_string(),
         }
     }
 
