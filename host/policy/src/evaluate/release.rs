@@ -41,13 +41,6 @@ impl Guarded {
         };
         self.0.get(&node)?.iter().find(|(beneath, _)| meets(beneath)).map(|(_, rule)| *rule)
     }
-
-    /// Keeps the findings of a leaf beneath which a rule keeps something.
-    pub(super) fn keep(&self, node: NodeId, hits: &mut [Hit]) {
-        if self.0.contains_key(&node) {
-            hits.iter_mut().for_each(|hit| hit.kept_by = hit.kept_by.or(self.keeper(node, &hit.range)));
-        }
-    }
 }
 
 impl Run<'_> {
