@@ -128,14 +128,7 @@ impl Run<'_> {
             return Ok(());
         }
         let keeper = self.keeper_of(&values).or_else(|| self.holder_of(&values, recall));
-        match keeper {
-            None => Ok(()),
-            Some(rule) => {
-                let mut hold = Hold::new(rule, Cause::Unredactable, KEPT.to_owned());
-                hold.finish();
-                Err(hold)
-            }
-        }
+        keeper.map_or(Ok(()), |rule| Err(Hold::new(rule, Cause::Unredactable, KEPT.to_owned())))
     }
 
     /// Returns what was released, the pieces of one finding as one value.
@@ -151,18 +144,17 @@ impl Run<'_> {
         texts.into_values().map(|text| ReleasedValue::new(&text)).collect()
     }
 
-    fn value_of(&self, made: &RedactionRecord) -> Option<ReleasedValue> {
-        self.draft.received_value(made).map(|value| ReleasedValue::new(value.expose()))
-    }
-
     /// Returns the rule whose redaction took one of these values away for good.
     fn keeper_of(&self, values: &[ReleasedValue]) -> Option<Arc<str>> {
         let kept = self.draft.redactions().filter_map(|made| match &made.terms {
             ReleaseTerms::Kept { by } => Some((made, by.clone())),
             ReleaseTerms::Releasable(_) => None,
         });
-        let is_same = |made: &RedactionRecord| match self.value_of(made) {
-            Some(kept) => values.iter().any(|value| value.meets(&kept)),
+        let is_same = |made: &RedactionRecord| match self.draft.received_value(made) {
+            Some(kept) => {
+                let kept = ReleasedValue::new(kept.expose());
+                values.iter().any(|value| value.meets(&kept))
+            }
             // Of what somebody wrote there is the token alone, which is the same for the same value.
             None => values.iter().any(|value| {
                 let token = self.vault.keys().token(&made.label, &value.texts[0]);
