@@ -35,7 +35,7 @@ impl Shared {
         }
         let (path, vault, masks) = (path.to_owned(), self.unnamed_vault(), Arc::clone(policy));
         let mask = move || masks.masked_target(&path, &vault);
-        let masked = self.work(false, policy.has_plugins(), mask).await;
+        let masked = self.work(false, !policy.plugins().is_empty(), mask).await;
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 }
@@ -58,7 +58,7 @@ impl Exchange {
             };
             (judged, RuleTally::of(&evaluation))
         };
-        let (judged, tally) = self.work(false, policy.has_plugins(), judge).await?;
+        let (judged, tally) = self.work(false, !policy.plugins().is_empty(), judge).await?;
         self.progress.judged(policy, tally, Duration::ZERO, false);
         judged
     }
@@ -158,6 +158,6 @@ impl Exchange {
     /// Judges here what is quickly judged, and elsewhere what would keep other requests waiting.
     async fn judge(&self, case: JudgeCase) -> Result<JudgedCase, Refusal> {
         let is_large = case.came.is_large() || !self.policy.assemblies().is_empty();
-        self.work(is_large, self.policy.has_plugins(), move || case.judge()).await
+        self.work(is_large, !self.policy.plugins().is_empty(), move || case.judge()).await
     }
 }

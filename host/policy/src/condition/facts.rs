@@ -17,6 +17,7 @@ use cel::context::VariableResolver;
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, Format, LeafKind, NodeId, Role, SectionKind, ValueType};
 
+use crate::Context;
 use crate::said::Said;
 
 /// The one name below `request` that costs a walk over it.
@@ -49,21 +50,17 @@ const READINGS: u64 = 64;
 
 /// Facts about the request as a whole.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RequestFacts {
+pub(crate) struct RequestFacts<'a> {
+    /// What is known beside its body.
+    pub(crate) context: Context<'a>,
     pub(crate) format: &'static str,
     pub(crate) model: String,
     /// What else the body names as a model.
     pub(crate) other_models: Vec<String>,
     pub(crate) stream: bool,
-    pub(crate) session: String,
-    pub(crate) agent: String,
-    pub(crate) subagent: bool,
-    pub(crate) upstream: String,
-    /// What the configuration calls it; conditions see its URL alone.
-    pub(crate) upstream_name: String,
     /// The folder that its client works in; empty where no rule asks.
     pub(crate) project: String,
-    pub(crate) endpoint: String,
+    pub(crate) endpoint: Cow<'a, str>,
     /// Of the body.
     pub(crate) bytes: usize,
     /// An estimate; 0 where no rule asks for it.
@@ -150,13 +147,17 @@ pub(crate) const OVER_BUDGET: &str = "budget";
 
 /// The variables of one evaluation.
 pub(crate) struct Facts<'a> {
-    request: &'a RequestFacts,
+    request: &'a RequestFacts<'a>,
     leaf: Option<LeafFacts<'a>>,
     budget: &'a Budget,
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(request: &'a RequestFacts, leaf: Option<LeafFacts<'a>>, budget: &'a Budget) -> Self {
+    pub(crate) fn new(
+        request: &'a RequestFacts<'a>,
+        leaf: Option<LeafFacts<'a>>,
+        budget: &'a Budget,
+    ) -> Self {
         Facts { request, leaf, budget }
     }
 }
@@ -181,7 +182,7 @@ struct FactVal<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum FactObject<'a> {
-    Request(&'a RequestFacts),
+    Request(&'a RequestFacts<'a>),
     Leaf(LeafFacts<'a>),
     Finding(&'a FindingFact),
 }
@@ -233,15 +234,15 @@ macro_rules! members {
 
 members! {
     /// The names below `request`.
-    REQUEST_FIELDS, member_of_request of &'v RequestFacts, |facts, budget| {
+    REQUEST_FIELDS, member_of_request of &'v RequestFacts<'v>, |facts, budget| {
         "format": Values::Closed(Format::NAMES) => text(facts.format, budget),
         "model": Values::Open => text(&facts.model, budget),
         "stream": Values::Truth => truth(facts.stream),
-        "session": Values::Open => text(&facts.session, budget),
-        "agent": Values::Open => text(&facts.agent, budget),
-        "subagent": Values::Truth => truth(facts.subagent),
-        "upstream": Values::Open => text(&facts.upstream, budget),
-        "endpoint": Values::Open => text(&facts.endpoint, budget),
+        "session": Values::Open => text(facts.context.session, budget),
+        "agent": Values::Open => text(facts.context.agent.unwrap_or_default(), budget),
+        "subagent": Values::Truth => truth(facts.context.subagent.unwrap_or_default()),
+        "upstream": Values::Open => text(facts.context.upstream.unwrap_or_default(), budget),
+        "endpoint": Values::Open => text(&*facts.endpoint, budget),
         "bytes": Values::Number => number(facts.bytes),
         "tokens": Values::Number => number(facts.tokens),
         "messages": Values::Number => number(facts.messages),

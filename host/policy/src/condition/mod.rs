@@ -223,7 +223,7 @@ impl Condition {
     pub(crate) fn for_leaf(
         &self,
         decided: ForRequest,
-        request: &RequestFacts,
+        request: &RequestFacts<'_>,
         leaf: LeafFacts<'_>,
     ) -> Result<bool, ConditionError> {
         match decided {
@@ -239,7 +239,7 @@ impl Condition {
     }
 
     /// Evaluates an expression that names no leaf.
-    pub(crate) fn of_request(&self, request: &RequestFacts) -> Result<bool, ConditionError> {
+    pub(crate) fn of_request(&self, request: &RequestFacts<'_>) -> Result<bool, ConditionError> {
         run(&self.whole, request, None)
     }
 
@@ -280,7 +280,7 @@ pub(crate) fn names() -> Vec<String> {
 
 fn run(
     expression: &IdedExpr,
-    request: &RequestFacts,
+    request: &RequestFacts<'_>,
     leaf: Option<LeafFacts<'_>>,
 ) -> Result<bool, ConditionError> {
     #[cfg(test)]

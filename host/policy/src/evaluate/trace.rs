@@ -12,7 +12,6 @@ use leafgate_detect::Label;
 use leafgate_tree::{Author, Document, Draft, Edit, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
-use super::classify::classified;
 use super::site::complaint;
 use super::{Evaluation, Run};
 use crate::condition::{RequestFacts, Unmet};
@@ -27,8 +26,8 @@ use crate::{Context, Policy};
 /// What rules make of leaves.
 #[derive(Default)]
 pub(super) struct Trace {
-    /// By rule; `None` for a rule that was not asked.
-    answers: Vec<Option<Vec<Answer>>>,
+    /// What each rule that was asked said, leaf by leaf.
+    answers: BTreeMap<RuleIndex, Vec<Answer>>,
     /// What rules let stand in leaves, and why: no edit and no hold tells of it.
     stood: Vec<Stood>,
     /// Of rules that count findings, how many there are and how many there must be.
@@ -45,11 +44,6 @@ struct Stood {
 }
 
 impl Trace {
-    /// A trace in which no rule was asked yet.
-    pub(super) fn of(policy: &Policy) -> Trace {
-        Trace { answers: policy.rules.iter().map(|_| None).collect(), ..Trace::default() }
-    }
-
     /// How much a rule has found of what it asks for.
     fn counted(&self, rule: RuleIndex) -> Option<String> {
         let (found, least) = self.counts.get(&rule)?;
@@ -58,11 +52,6 @@ impl Trace {
             missing => format!(", {missing} missing"),
         };
         Some(format!("counts findings: {found} of at least {least}{missing}"))
-    }
-
-    /// What a rule said, leaf by leaf.
-    fn answers(&self, rule: RuleIndex) -> Option<&[Answer]> {
-        self.answers.get(rule.get())?.as_deref()
     }
 
     /// What a rule let stand in a leaf, one line for each reason, in its order.
@@ -118,22 +107,19 @@ impl Policy {
         vault: &Vault,
         leaves: &[NodeId],
     ) -> (Evaluation, RequestExplanation) {
-        let (document, begun) = classified(self, &document, context, vault, true);
-        let document = &document;
-        let mut run = Run::new(self, document, context, vault).go_on(begun);
-        run.trace.get_or_insert_with(|| Trace::of(self));
-        run.run_phases(|_| {});
-        let trace = run.trace.take().unwrap_or_default();
-        let evaluation = run.finish();
-        let rules = (0..self.rules.len()).map(RuleIndex::new);
-        let leaves = leaves.iter().filter_map(|&node| document.settable(node));
-        let explanation = RequestExplanation {
-            generation: self.generation_name(),
-            format: document.format().name(),
-            rules: rules.map(|index| run.rule_account(&trace, &evaluation, index)).collect(),
-            leaves: leaves.map(|leaf| run.leaf_account(&trace, &evaluation, &leaf)).collect(),
-        };
-        (evaluation, explanation)
+        self.classified(&document, context, vault, true, |mut run| {
+            let evaluation = run.run_phases(|_| {}, Run::rewrite);
+            let trace = run.trace.take().unwrap_or_default();
+            let rules = (0..self.rules.len()).map(RuleIndex::new);
+            let leaves = leaves.iter().filter_map(|&node| run.document.settable(node));
+            let explanation = RequestExplanation {
+                generation: self.generation_name(),
+                format: run.document.format().name(),
+                rules: rules.map(|index| run.rule_account(&trace, &evaluation, index)).collect(),
+                leaves: leaves.map(|leaf| run.leaf_account(&trace, &evaluation, &leaf)).collect(),
+            };
+            (evaluation, explanation)
+        })
     }
 }
 
@@ -141,7 +127,7 @@ impl Run<'_> {
     /// Says what a rule made of the request.
     fn rule_account(&self, trace: &Trace, evaluation: &Evaluation, index: RuleIndex) -> RuleAccount {
         let (rule, report) = (&self.policy.rules[index], &evaluation.report.rules[index]);
-        let answers = trace.answers(index).unwrap_or_default();
+        let answers = trace.answers.get(&index).map(Vec::as_slice).unwrap_or_default();
         let matched = answers.iter().filter(|answer| answer.miss.is_none()).count();
         RuleAccount {
             rule: rule.id.to_string(),
@@ -163,8 +149,8 @@ impl Run<'_> {
         let pointer = evaluation.draft.pointer(leaf.id());
         let of_rule = |index: RuleIndex| {
             let rule = &self.policy.rules[index];
-            let answers = trace.answers(index).unwrap_or_default();
-            let miss = || answers.iter().find(|answer| answer.node == leaf.id())?.miss.as_ref();
+            let answers = || trace.answers.get(&index).into_iter().flatten();
+            let miss = || answers().find(|answer| answer.node == leaf.id())?.miss.as_ref();
             let why_not = self.not_asked(trace, index).or_else(|| Some(self.words(rule, leaf, miss()?)));
             let mut did = did_at(evaluation, (index, rule), leaf.id(), &pointer);
             did.extend(trace.stood(index, leaf.id()));
@@ -194,7 +180,7 @@ impl Run<'_> {
         if self.active[index.get()].is_none() {
             return Some(why_not(&self.policy.rules[index], self.document, &self.request));
         }
-        trace.answers(index).is_none().then(|| NOT_ASKED.to_owned())
+        (!trace.answers.contains_key(&index)).then(|| NOT_ASKED.to_owned())
     }
 
     /// Takes down what a rule makes of every leaf, where somebody wants to know.
@@ -202,7 +188,7 @@ impl Run<'_> {
         let Some(mut trace) = self.trace.take() else { return };
         let document = self.document;
         let answers = document.leaves().map(|leaf| Answer { node: leaf.id(), miss: self.miss(index, &leaf) });
-        trace.answers[index.get()] = Some(answers.collect());
+        trace.answers.insert(index, answers.collect());
         self.trace = Some(trace);
         self.report.rules[index].micros.get_or_insert(0);
     }
@@ -341,7 +327,7 @@ pub(super) enum WouldAt {
 }
 
 /// Why a rule does not apply to a request at all.
-fn why_not(rule: &Rule, document: &Document, request: &crate::condition::RequestFacts) -> String {
+fn why_not(rule: &Rule, document: &Document, request: &RequestFacts<'_>) -> String {
     if rule.on != On::Request {
         return format!("it is about answers: `on = \"{}\"`", rule.on);
     }
@@ -389,22 +375,16 @@ fn did(report: &crate::RuleReport, evaluation: &Evaluation, rule: &Rule) -> Vec<
     did.extend(report.errors.iter().map(|error| format!("failed: {error}")));
     let holds = holds_of(evaluation, rule);
     did.extend(holds.iter().map(|(how, hold)| format!("{how} the request: {}", hold.detail)));
-    did.extend(routed(evaluation, rule));
+    if let crate::Verdict::Route(route) = &evaluation.verdict
+        && route.rule == rule.id
+    {
+        did.push(format!("routes the request to `{}`: {}", route.to, route.detail));
+    }
     did.extend(report.would.iter().take(MAX_WOULD).map(|would| format!("would {would}")));
     if let Some(more) = report.would.len().checked_sub(MAX_WOULD).filter(|more| *more > 0) {
         did.push(format!("would do {more} more"));
     }
     did
-}
-
-/// Where a rule sends the request.
-fn routed(evaluation: &Evaluation, rule: &Rule) -> Option<String> {
-    match &evaluation.verdict {
-        crate::Verdict::Route(route) if route.rule == rule.id => {
-            Some(format!("routes the request to `{}`: {}", route.to, route.detail))
-        }
-        _ => None,
-    }
 }
 
 /// Returns what an edit did to a leaf.
@@ -460,12 +440,8 @@ fn did_at(
             None => format!("could not replace {what}"),
         });
     }
-    let at = evaluation.report.rules.iter().find(|report| report.rule == rule.id);
-    let would = at.into_iter().flat_map(|report| &report.would);
-    did.extend(
-        would
-            .filter(|would| would.at.as_deref() == Some(pointer))
-            .map(|would| format!("would {}", would.what)),
-    );
+    let would = evaluation.report.rules[index].would.iter();
+    let here = would.filter(|would| would.at.as_deref() == Some(pointer));
+    did.extend(here.map(|would| format!("would {}", would.what)));
     did
 }

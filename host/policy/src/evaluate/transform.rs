@@ -180,8 +180,8 @@ impl<'p> Run<'p> {
         let request = TransformRequest {
             format: self.request.format,
             model: &self.request.model,
-            session: &self.request.session,
-            subagent: self.request.subagent,
+            session: self.request.context.session,
+            subagent: self.request.context.subagent.unwrap_or_default(),
             sections: &sections,
             leaves: &leaves,
         };
