@@ -239,10 +239,9 @@ impl<'d> BodyReader<'d> {
 
     fn line(&self, id: SectionId, node: NodeId, what: BodyPart) -> BodyLine {
         let section = self.document.section(id);
-        let around = |id: &SectionId| self.document.section(*id).parent;
         let is_result = |id: &SectionId| self.document.section(*id).kind == SectionKind::ToolResult;
         // The outermost: what is in a result has its id too.
-        let result = std::iter::successors(Some(id), around).filter(is_result).last();
+        let result = self.document.way_out(Some(id)).filter(is_result).last();
         let role = match (result, &what) {
             (Some(_), _) => Role::Tool,
             (None, BodyPart::Call(_)) => Role::Assistant,

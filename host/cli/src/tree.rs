@@ -115,7 +115,7 @@ impl TreeView<'_> {
     fn section(&self, id: SectionId) -> ShownSection {
         let document = self.document();
         let section = document.section(id);
-        let ancestors = std::iter::successors(section.parent, |&parent| document.section(parent).parent);
+        let ancestors = document.way_out(section.parent);
         ShownSection {
             id: self.masked("", &self.draft.section_key(id)),
             kind: section.kind.name(),

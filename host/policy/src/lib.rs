@@ -362,9 +362,4 @@ impl Policy {
         let mut rules = self.rules.iter().filter(guards);
         rules.find(|rule| !rule.monitors() && rule.may_apply(context)).map(|rule| &*rule.id)
     }
-
-    /// Returns whether any plugin is declared.
-    pub fn has_plugins(&self) -> bool {
-        self.declared > 0
-    }
 }

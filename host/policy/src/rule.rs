@@ -315,8 +315,13 @@ pub(crate) enum Action {
 #[derive(Debug)]
 pub(crate) enum Edit {
     Rewrite(Rewrite),
-    Delete(Delete),
-    Insert(Insert),
+    Delete {
+        /// Whether messages go too where the rule names a tool: its calls and their results. Without
+        /// it, definitions alone go.
+        history: bool,
+    },
+    /// A message with this text.
+    Insert(String),
     Transform(Transform),
     FilterTools(FilterTools),
     /// No trace of tools is left.
@@ -366,8 +371,9 @@ impl Action {
     }
 
     /// Whether it lets a request pass by what it is, whatever the rule's `match` says.
-    pub(crate) fn skips(&self, request: &RequestFacts) -> bool {
-        self.pause().is_some_and(|pause| pause.subagents == Subagents::Skip && request.subagent)
+    pub(crate) fn skips(&self, request: &RequestFacts<'_>) -> bool {
+        self.pause()
+            .is_some_and(|pause| pause.subagents == Subagents::Skip && request.context.subagent == Some(true))
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -481,21 +487,6 @@ impl FilterTools {
     pub(crate) fn drops(&self, name: &str) -> bool {
         self.drop.iter().any(|glob| tool_names::names(glob, name))
     }
-}
-
-/// `delete`.
-#[derive(Debug)]
-pub(crate) struct Delete {
-    /// Whether messages go too where the rule names a tool: its calls and their results. Without
-    /// it, definitions alone go.
-    pub(crate) history: bool,
-}
-
-/// `insert`.
-#[derive(Debug)]
-pub(crate) struct Insert {
-    /// The whole text of the message.
-    pub(crate) text: String,
 }
 
 /// `transform`.

@@ -126,7 +126,7 @@ impl Selector {
         &'p self,
         rule: RuleIndex,
         format: Format,
-        request: &RequestFacts,
+        request: &RequestFacts<'_>,
         places: &mut Places,
     ) -> Option<Selection<'p>> {
         self.request.applies(self.reach, format, request).then(|| Selection {

@@ -4,6 +4,7 @@
 //! be shown to a client. `detail` is for the operator: pointers, faults, limits. Neither holds text
 //! of a leaf, nor anything that a plugin said.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,6 +141,11 @@ pub(crate) fn first_at(pointer: &str) -> String {
 }
 
 impl HoldPlace {
+    /// Returns a place that stands, and that its words name.
+    pub(crate) fn told(what: String, node: Option<NodeId>) -> Self {
+        HoldPlace { what, at: None, node, stands: true }
+    }
+
     fn sentence(&self) -> String {
         match &self.at {
             None => self.what.clone(),
@@ -173,6 +179,12 @@ impl Hold {
         Hold { detail, ..Hold::new(SAVED_EDITS.into(), Cause::Drift, reason) }
     }
 
+    /// Returns the hold of a request that our edits made one that nobody can take.
+    pub(crate) fn invalid(why: &dyn fmt::Display) -> Hold {
+        let reason = format!("{}: {why}", Cause::Invalid.fixed_reason());
+        Hold::new(STRUCTURE.into(), Cause::Invalid, reason)
+    }
+
     /// Counts a place, and lists it where there is room. The same place is counted once.
     pub(crate) fn add(&mut self, place: HoldPlace) {
         if self.places.contains(&place) {
@@ -184,10 +196,10 @@ impl Hold {
         }
     }
 
-    /// Tells the first place that stands, and how many more there are.
-    pub(crate) fn finish(&mut self) {
+    /// Returns it with the first place that stands told, and how many more there are.
+    pub(crate) fn finished(mut self) -> Self {
         let Some(first) = self.places.iter().find(|place| place.stands).or(self.places.first()) else {
-            return;
+            return self;
         };
         let more = self.total - 1;
         self.detail = match more {
@@ -195,6 +207,7 @@ impl Hold {
             1 => format!("{}, and 1 more place", first.sentence()),
             more => format!("{}, and {more} more places", first.sentence()),
         };
+        self
     }
 }
 

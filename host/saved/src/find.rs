@@ -38,8 +38,8 @@ impl SavedKinds {
     /// Its section is its message, whether or not the content of that has parts: clients give a
     /// message parts to mark it for a cache, and take them away again.
     pub(crate) fn of_leaf(document: &Document, leaf: &Leaf<'_>) -> SavedKinds {
-        let around = std::iter::successors(leaf.section(), |&section| document.section(section).parent);
-        let around: Vec<_> = around.map(|section| document.section(section)).collect();
+        let around = document.way_out(leaf.section()).map(|section| document.section(section));
+        let around: Vec<_> = around.collect();
         let message = around.iter().find(|section| section.node_type == NodeType::Message);
         let section = message.or(around.last()).map_or(SectionKind::Other, |section| section.kind);
         SavedKinds { role: leaf.role(), section, leaf: Some(leaf.kind()) }

@@ -208,10 +208,14 @@ impl Document {
 
     /// Whether a section is a call, or the result of one, and nobody knows for certain of which tool.
     pub fn is_of_uncertain_tool(&self, section: SectionId) -> bool {
-        let around = std::iter::successors(Some(section), |&id| self.section(id).parent);
-        let mut around = around.map(|id| self.section(id));
+        let mut around = self.way_out(Some(section)).map(|id| self.section(id));
         let of_tool = around.find(|it| matches!(it.kind, SectionKind::ToolCall | SectionKind::ToolResult));
         of_tool.is_some_and(|it| it.is_doubted || it.tool.is_none())
+    }
+
+    /// A section and all around it, the innermost first.
+    pub fn way_out(&self, section: Option<SectionId>) -> impl Iterator<Item = SectionId> {
+        std::iter::successors(section, |&id| self.section(id).parent)
     }
 
     /// The innermost section that a node belongs to.

@@ -51,6 +51,14 @@ impl Author {
         Author::Rule { id: id.into() }
     }
 
+    /// Returns the rule that it is, or on behalf of which a plugin is asked.
+    pub fn of_rule(&self) -> Option<&Arc<str>> {
+        match self {
+            Author::Rule { id } | Author::Plugin { rule: id, .. } => Some(id),
+            Author::SavedEdit { .. } | Author::Person => None,
+        }
+    }
+
     /// Whether a person decides, now.
     pub fn is_person(&self) -> bool {
         *self == Author::Person

@@ -125,7 +125,7 @@ leafgate_words::words! {
 
 leafgate_words::words! {
     /// What a leaf is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum LeafKind {
@@ -144,6 +144,7 @@ leafgate_words::words! {
         /// Ids, types, roles, names.
         Metadata = "metadata",
         /// Anything else.
+        #[default]
         Other = "other",
     }
     /// The word for it in rule files, CEL and the plugin contract.
@@ -152,11 +153,12 @@ leafgate_words::words! {
 
 leafgate_words::words! {
     /// The JSON type of a leaf.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum ValueType {
         /// A string.
+        #[default]
         Text = "text",
         /// A number.
         Number = "number",

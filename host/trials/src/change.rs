@@ -115,9 +115,5 @@ fn shown(draft: &Draft, node: NodeId, text: &str) -> String {
 
 /// The rules behind some authors. No person takes part in a test, and no edit that one saved.
 fn rules(authors: &[&Author]) -> Vec<String> {
-    let id = |author: &&Author| match author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => Some(id.to_string()),
-        Author::SavedEdit { .. } | Author::Person => None,
-    };
-    authors.iter().filter_map(id).collect()
+    authors.iter().filter_map(|author| author.of_rule()).map(ToString::to_string).collect()
 }

@@ -88,12 +88,7 @@ impl Memory {
 
     /// Returns the label of a token of this session that `before` ends with.
     pub(crate) fn label_before(&self, before: &[u8], previous: Option<u8>) -> Option<&str> {
-        self.labels.keys().map(|label| &**label).find(|label| {
-            before.len().checked_sub(label.len()).is_some_and(|start| {
-                let previous = if start == 0 { previous } else { Some(before[start - 1]) };
-                label_reads(&before[start..], label.as_bytes(), previous)
-            })
-        })
+        self.labels.keys().map(|label| &**label).find(|label| ends_with(before, label, previous))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -144,12 +139,7 @@ impl Memory {
     /// `before`.
     pub(crate) fn recall(&self, before: &[u8], previous: Option<u8>, tail: &Tail) -> Option<RecalledValue> {
         self.labels.iter().find_map(|(label, tails)| {
-            let start = before.len().checked_sub(label.len())?;
-            let previous = if start == 0 { previous } else { Some(before[start - 1]) };
-            if !label_reads(&before[start..], label.as_bytes(), previous) {
-                return None;
-            }
-            let entry = tails.get(tail)?;
+            let entry = ends_with(before, label, previous).then(|| tails.get(tail))??;
             let value = (entry.as_what == MemoryUse::Restore).then(|| entry.value.clone());
             Some(RecalledValue { label: label.len(), value, whence: entry.whence.clone() })
         })
@@ -196,6 +186,14 @@ impl Drop for Memory {
     fn drop(&mut self) {
         self.shared.remove(self.bytes + self.len() * ENTRY);
     }
+}
+
+/// Returns whether a text, which stands behind a byte, ends with a label.
+fn ends_with(before: &[u8], label: &str, previous: Option<u8>) -> bool {
+    before.len().checked_sub(label.len()).is_some_and(|start| {
+        let previous = if start == 0 { previous } else { Some(before[start - 1]) };
+        label_reads(&before[start..], label.as_bytes(), previous)
+    })
 }
 
 /// Compares a label, or its beginning, with what was written.

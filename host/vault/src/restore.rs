@@ -28,24 +28,21 @@ pub struct Restorer {
     vault: Vault,
     /// The ways to read the emitted text, without duplicates: first this text alone. While a
     /// fragment is taken, also what a client may have joined before it.
-    readings: Vec<ReadState>,
+    readings: Vec<Joined>,
     /// The beginning of a token that is not emitted yet. It is shorter than the longest token.
     held: String,
     /// The end of the model's own text, in which an altered token may have begun.
     recent: String,
 }
 
-/// Several texts of an answer, in the order in which they were emitted, as a client may join them.
+/// One way to read what was emitted: a text alone, or several texts of an answer, in the order in which they were
+/// emitted, as a client may join them.
 ///
 /// A client shows the parts of an answer one behind the other, so a link that begins in one part
 /// may end in the next. Each text is therefore restored within everything that may stand before it,
 /// see [`Restorer::push`].
-#[derive(Clone, Copy, Default)]
-pub struct Joined(ReadState);
-
-/// One way to read the emitted text.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct ReadState {
+pub struct Joined {
     context: Watchers,
     /// The last byte of the model's own text.
     previous: Option<u8>,
@@ -54,12 +51,6 @@ struct ReadState {
 impl Joined {
     /// Reads a text that was emitted as it is.
     pub fn read(&mut self, text: &str) {
-        self.0.read(text);
-    }
-}
-
-impl ReadState {
-    fn read(&mut self, text: &str) {
         self.context.read(text);
         self.previous = text.as_bytes().last().copied().or(self.previous);
     }
@@ -67,7 +58,7 @@ impl ReadState {
 
 impl fmt::Debug for Joined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Joined").field("vetoes", &self.0.context.vetoes()).finish()
+        f.debug_struct("Joined").field("vetoes", &self.context.vetoes()).finish()
     }
 }
 
@@ -81,7 +72,7 @@ struct FoundToken {
 
 impl Restorer {
     pub(crate) fn new(vault: Vault) -> Self {
-        Self { vault, readings: vec![ReadState::default()], held: String::new(), recent: String::new() }
+        Self { vault, readings: vec![Joined::default()], held: String::new(), recent: String::new() }
     }
 
     /// Takes the next fragment and returns what can be emitted now. Restored is only what each of the
@@ -111,7 +102,7 @@ impl Restorer {
     /// Emits text for all readings at once. Equal joined texts are read once.
     fn within<R>(&mut self, joined: &mut [Joined], emit: impl FnOnce(&mut Self) -> R) -> R {
         let mut places = Vec::with_capacity(joined.len());
-        for Joined(reading) in joined.iter() {
+        for reading in joined.iter() {
             let known = self.readings.iter().position(|known| known == reading);
             places.push(known.unwrap_or(self.readings.len()));
             if known.is_none() {
@@ -119,7 +110,7 @@ impl Restorer {
             }
         }
         let emitted = emit(self);
-        for (Joined(reading), place) in joined.iter_mut().zip(places) {
+        for (reading, place) in joined.iter_mut().zip(places) {
             *reading = self.readings[place];
         }
         self.readings.truncate(1);

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use leafgate_admin::{AddException, ErrorCode, Except, Excepted, ExceptedFinding, ExceptionList};
 use leafgate_desk::TurnId;
 use leafgate_policy::{Allows, NewException, Policy, last_day};
-use leafgate_tree::{Author, RedactionRecord};
+use leafgate_tree::RedactionRecord;
 use leafgate_vault::Vault;
 
 use super::answer::{self, Answered, CallFailure};
@@ -125,7 +125,7 @@ fn write(
             .hint("`redaction` of a redacted stretch is its number")
     };
     let made = draft.redaction(command.redaction).ok_or_else(none)?;
-    let (Author::Rule { id: rule } | Author::Plugin { rule, .. }) = &made.author else {
+    let Some(rule) = made.author.of_rule() else {
         return Err(refused("no rule made this redaction"));
     };
     let Some(value) = draft.received_value(made) else {

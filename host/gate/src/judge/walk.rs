@@ -34,7 +34,7 @@ impl Shared {
         }
         let (path, vault, masks) = (path.to_owned(), self.unnamed_vault(), Arc::clone(policy));
         let mask = move || masks.masked_target(&path, &vault);
-        let masked = self.work(false, policy.has_plugins(), mask).await;
+        let masked = self.work(false, !policy.plugins().is_empty(), mask).await;
         masked.unwrap_or_else(|_| log::WITHHELD.to_owned())
     }
 }
@@ -57,7 +57,7 @@ impl Exchange {
             };
             (judged, RuleTally::of(&evaluation))
         };
-        let (judged, tally) = self.work(false, policy.has_plugins(), judge).await?;
+        let (judged, tally) = self.work(false, !policy.plugins().is_empty(), judge).await?;
         self.progress.judged(policy, tally, Duration::ZERO, false);
         judged
     }
@@ -121,7 +121,7 @@ impl Exchange {
     pub(crate) async fn judge_told(&self, case: JudgeCase) -> Result<RequestOutcome, Refusal> {
         let began = Instant::now();
         let (is_large, has_plugins) =
-            (case.came.is_large() || !self.policy.assemblies().is_empty(), self.policy.has_plugins());
+            (case.came.is_large() || !self.policy.assemblies().is_empty(), !self.policy.plugins().is_empty());
         let judged = self.work(is_large, has_plugins, move || case.judge()).await?;
         let JudgedCase { outcome, tally, mut record } = judged;
         if let Some(record) = &mut record {

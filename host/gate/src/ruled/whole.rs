@@ -76,7 +76,7 @@ impl RuledExchange {
             (judged, tally)
         };
         let is_large = answer.bytes().len() > INLINE_BODY;
-        let (judged, tally) = self.shared.work(is_large, self.policy.has_plugins(), judge).await?;
+        let (judged, tally) = self.shared.work(is_large, !self.policy.plugins().is_empty(), judge).await?;
         self.progress.answer_judged(&self.policy, &tally);
         let told = |outcome| self.answer_is(outcome, &tally);
         let judged = judged.inspect_err(|_| told(AnswerOutcome::Blocked))?;

@@ -81,7 +81,7 @@ fn end_of(lines: &str, end: &str) -> Option<usize> {
 fn opening(line: &str) -> Option<(HeredocTarget<'_>, &str)> {
     let line = line.trim_matches([' ', '\t']);
     if let Some(rest) = line.strip_prefix("apply_patch ") {
-        return Some((HeredocTarget::Patch, quoted_end(rest)?));
+        return Some((HeredocTarget::Patch, end_word(rest.trim_start().strip_prefix("<<")?)?));
     }
     let rest = line.strip_prefix("cat ")?.trim_start();
     let (end, file) = match rest.strip_prefix('>') {
@@ -95,10 +95,6 @@ fn opening(line: &str) -> Option<(HeredocTarget<'_>, &str)> {
         }
     };
     Some((HeredocTarget::File(plain_path(file.trim_matches([' ', '\t']))?), end_word(end)?))
-}
-
-fn quoted_end(rest: &str) -> Option<&str> {
-    end_word(rest.trim_start().strip_prefix("<<")?)
 }
 
 /// `'EOF'`, `"EOF"`: the word in quotes.

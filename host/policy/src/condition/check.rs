@@ -11,6 +11,7 @@ use leafgate_diagnostic::{TextFault, hint_for};
 use regex::Regex;
 
 use super::facts::{FINDING_FIELDS, Fields, LEAF_FIELDS, REQUEST_FIELDS, TOKENS, Values};
+use super::terms::{TEXT, member_of, operands};
 use crate::bounded::bad_regex;
 
 /// Functions beside the operators. The interpreter's other extensions can grow text or lists and
@@ -36,21 +37,12 @@ pub(super) const FUNCTIONS: &[&str] = &[
 /// Comprehensions inside comprehensions cost the product of their lists.
 const MAX_NESTED_LOOPS: usize = 1;
 
-/// The variable that a look at `leaf.findings` binds; its members are checked too.
-#[derive(Clone, Copy, PartialEq)]
-enum CheckScope<'e> {
-    /// Bound by a comprehension over `leaf.findings`.
-    Finding(&'e str),
-    /// Bound by another comprehension.
-    Other(&'e str),
-}
-
-impl<'e> CheckScope<'e> {
-    fn name(&self) -> &'e str {
-        match self {
-            CheckScope::Finding(name) | CheckScope::Other(name) => name,
-        }
-    }
+/// A variable that a comprehension binds.
+#[derive(Clone, Copy)]
+struct CheckScope<'e> {
+    name: &'e str,
+    /// Whether it is one of `leaf.findings`: its members are checked too.
+    is_finding: bool,
 }
 
 /// Literals of an expression that mean something beside other rules.
@@ -113,8 +105,7 @@ impl<'e> Checker<'e> {
                 self.comparison(&call.func_name, &call.args);
                 self.pattern(&call.func_name, call.args.last());
                 self.index(&call.func_name, &call.args);
-                call.target.iter().for_each(|target| self.check(target));
-                call.args.iter().for_each(|argument| self.check(argument));
+                operands(call).for_each(|operand| self.check(operand));
             }
             Expr::List(list) => list.elements.iter().for_each(|element| self.check(element)),
             Expr::Map(map) => map.entries.iter().for_each(|entry| self.entry(entry)),
@@ -134,12 +125,10 @@ impl<'e> Checker<'e> {
                     self.fault(expression.id, "a loop inside a loop", hint);
                 }
                 let depth = self.scopes.len();
-                self.scopes.push(match is_findings(&comprehension.iter_range) {
-                    true => CheckScope::Finding(&comprehension.iter_var),
-                    false => CheckScope::Other(&comprehension.iter_var),
-                });
-                self.scopes.extend(comprehension.iter_var2.as_deref().map(CheckScope::Other));
-                self.scopes.push(CheckScope::Other(&comprehension.accu_var));
+                let is_finding = is_findings(&comprehension.iter_range);
+                self.scopes.push(CheckScope { name: &comprehension.iter_var, is_finding });
+                let others = comprehension.iter_var2.as_deref().into_iter().chain([&*comprehension.accu_var]);
+                self.scopes.extend(others.map(|name| CheckScope { name, is_finding: false }));
                 self.check(&comprehension.loop_cond);
                 self.check(&comprehension.loop_step);
                 self.check(&comprehension.result);
@@ -160,7 +149,7 @@ impl<'e> Checker<'e> {
     }
 
     fn variable(&mut self, id: u64, name: &str) {
-        let bound = self.scopes.iter().any(|scope| scope.name() == name);
+        let bound = self.scopes.iter().any(|scope| scope.name == name);
         if !bound && !matches!(name, "leaf" | "request") && !name.starts_with('@') {
             let hint = hint_for(name, &["leaf", "request"]);
             self.fault(id, format!("unknown name `{name}`"), hint);
@@ -182,9 +171,8 @@ impl<'e> Checker<'e> {
 
     /// Returns what an object has; `None` where nobody can tell.
     fn fields(&self, object: &str) -> Option<Fields> {
-        match self.scopes.iter().rev().find(|scope| scope.name() == object) {
-            Some(CheckScope::Finding(_)) => Some(FINDING_FIELDS),
-            Some(CheckScope::Other(_)) => None,
+        match self.scopes.iter().rev().find(|scope| scope.name == object) {
+            Some(scope) => scope.is_finding.then_some(FINDING_FIELDS),
             None if object == "leaf" => Some(LEAF_FIELDS),
             None if object == "request" => Some(REQUEST_FIELDS),
             None => None,
@@ -274,9 +262,8 @@ impl<'e> Checker<'e> {
 
     /// The name of a fact, and what it can be.
     fn fact(&self, expression: &IdedExpr) -> Option<(String, Values)> {
-        let Expr::Select(select) = &expression.expr else { return None };
-        let Expr::Ident(object) = &select.operand.expr else { return None };
-        let (name, values) = self.fields(object)?.iter().find(|(name, _)| *name == select.field)?;
+        let (object, field) = member_of(expression)?;
+        let (name, values) = self.fields(object)?.iter().find(|(name, _)| *name == field)?;
         (!matches!(values, Values::List)).then(|| (format!("{object}.{name}"), *values))
     }
 
@@ -325,19 +312,13 @@ fn is_findings(expression: &IdedExpr) -> bool {
 /// Returns true where an expression is false for some texts because of something that they hold.
 pub(crate) fn negates_text(expression: &IdedExpr) -> bool {
     let Expr::Call(call) = &expression.expr else { return false };
-    let parts = || call.target.iter().map(|target| &**target).chain(&call.args);
     match call.func_name.as_str() {
-        operators::LOGICAL_NOT | operators::NOT_EQUALS => parts().any(reads_text),
-        _ => parts().any(negates_text),
+        operators::LOGICAL_NOT | operators::NOT_EQUALS => operands(call).any(reads_text),
+        _ => operands(call).any(negates_text),
     }
 }
 
 fn reads_text(expression: &IdedExpr) -> bool {
-    match &expression.expr {
-        Expr::Select(select) if select.field == "text" => {
-            matches!(&select.operand.expr, Expr::Ident(name) if name == "leaf")
-        }
-        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).any(reads_text),
-        _ => false,
-    }
+    member_of(expression) == Some(TEXT)
+        || matches!(&expression.expr, Expr::Call(call) if operands(call).any(reads_text))
 }

@@ -6,6 +6,7 @@
 //! from the sender of the request. The budget counts looks and bytes, never time, so the same
 //! request always ends the same way.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cel::ExecutionError;
@@ -16,6 +17,7 @@ use cel::context::VariableResolver;
 use leafgate_detect::{Confidence, DetectorId, Label};
 use leafgate_tree::{Document, Format, LeafKind, NodeId, Role, SectionKind, ValueType};
 
+use crate::Context;
 use crate::said::Said;
 
 /// The one name below `request` that costs a walk over it.
@@ -48,21 +50,17 @@ const READINGS: u64 = 64;
 
 /// Facts about the request as a whole.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RequestFacts {
+pub(crate) struct RequestFacts<'a> {
+    /// What is known beside its body.
+    pub(crate) context: Context<'a>,
     pub(crate) format: &'static str,
     pub(crate) model: String,
     /// What else the body names as a model.
     pub(crate) other_models: Vec<String>,
     pub(crate) stream: bool,
-    pub(crate) session: String,
-    pub(crate) agent: String,
-    pub(crate) subagent: bool,
-    pub(crate) upstream: String,
-    /// What the configuration calls it; conditions see its URL alone.
-    pub(crate) upstream_name: String,
     /// The folder that its client works in; empty where no rule asks.
     pub(crate) project: String,
-    pub(crate) endpoint: String,
+    pub(crate) endpoint: Cow<'a, str>,
     /// Of the body.
     pub(crate) bytes: usize,
     /// An estimate; 0 where no rule asks for it.
@@ -149,13 +147,17 @@ pub(crate) const OVER_BUDGET: &str = "budget";
 
 /// The variables of one evaluation.
 pub(crate) struct Facts<'a> {
-    request: &'a RequestFacts,
+    request: &'a RequestFacts<'a>,
     leaf: Option<LeafFacts<'a>>,
     budget: &'a Budget,
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(request: &'a RequestFacts, leaf: Option<LeafFacts<'a>>, budget: &'a Budget) -> Self {
+    pub(crate) fn new(
+        request: &'a RequestFacts<'a>,
+        leaf: Option<LeafFacts<'a>>,
+        budget: &'a Budget,
+    ) -> Self {
         Facts { request, leaf, budget }
     }
 }
@@ -180,7 +182,7 @@ struct FactVal<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum FactObject<'a> {
-    Request(&'a RequestFacts),
+    Request(&'a RequestFacts<'a>),
     Leaf(LeafFacts<'a>),
     Finding(&'a FindingFact),
 }
@@ -199,7 +201,8 @@ impl<'a> FactVal<'a> {
     }
 }
 
-fn text<'v>(text: &'v str, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+fn text<'v>(text: impl Into<Cow<'v, str>>, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
+    let text = text.into();
     budget.charge(text.len())?;
     Ok(Box::new(CelString::from(text)))
 }
@@ -231,15 +234,15 @@ macro_rules! members {
 
 members! {
     /// The names below `request`.
-    REQUEST_FIELDS, member_of_request of &'v RequestFacts, |facts, budget| {
+    REQUEST_FIELDS, member_of_request of &'v RequestFacts<'v>, |facts, budget| {
         "format": Values::Closed(Format::NAMES) => text(facts.format, budget),
         "model": Values::Open => text(&facts.model, budget),
         "stream": Values::Truth => truth(facts.stream),
-        "session": Values::Open => text(&facts.session, budget),
-        "agent": Values::Open => text(&facts.agent, budget),
-        "subagent": Values::Truth => truth(facts.subagent),
-        "upstream": Values::Open => text(&facts.upstream, budget),
-        "endpoint": Values::Open => text(&facts.endpoint, budget),
+        "session": Values::Open => text(facts.context.session, budget),
+        "agent": Values::Open => text(facts.context.agent.unwrap_or_default(), budget),
+        "subagent": Values::Truth => truth(facts.context.subagent.unwrap_or_default()),
+        "upstream": Values::Open => text(facts.context.upstream.unwrap_or_default(), budget),
+        "endpoint": Values::Open => text(&*facts.endpoint, budget),
         "bytes": Values::Number => number(facts.bytes),
         "tokens": Values::Number => number(facts.tokens),
         "messages": Values::Number => number(facts.messages),
@@ -259,17 +262,17 @@ members! {
             FactArguments::Unknown => text("", budget),
             FactArguments::File(file) => text(file, budget),
             FactArguments::Node(document, node) => match document.settable(node) {
-                Some(leaf) => owned_text(leaf.text().into_cow().into_owned(), budget),
-                None => owned_text(String::from_utf8_lossy(document.spelling_of(node)).into_owned(), budget),
+                Some(leaf) => text(leaf.text().into_cow(), budget),
+                None => text(String::from_utf8_lossy(document.spelling_of(node)), budget),
             },
         },
         "key": Values::Open => text(facts.key, budget),
         "path": Values::Open => match facts.place {
-            FactPlace::Node(document, node) => owned_text(document.display_path(node), budget),
+            FactPlace::Node(document, node) => text(document.display_path(node), budget),
             FactPlace::Named { path, .. } => text(path, budget),
         },
         "pointer": Values::Open => match facts.place {
-            FactPlace::Node(document, node) => owned_text(document.pointer(node), budget),
+            FactPlace::Node(document, node) => text(document.pointer(node), budget),
             FactPlace::Named { pointer, .. } => text(pointer, budget),
         },
         "value": Values::Closed(ValueType::NAMES) => text(facts.value, budget),
@@ -284,11 +287,6 @@ members! {
         "confidence": Values::Closed(Confidence::NAMES) => text(facts.confidence.as_str(), budget),
         "detector": Values::Open => text(facts.detector.as_str(), budget),
     }
-}
-
-fn owned_text<'v>(text: String, budget: &Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {
-    budget.charge(text.len())?;
-    Ok(Box::new(CelString::from(text)))
 }
 
 fn findings<'v>(found: &'v [FindingFact], budget: &'v Budget) -> Result<Box<dyn Val + 'v>, ExecutionError> {

@@ -54,7 +54,7 @@ pub(crate) struct Condition {
 
 /// Why a condition does not hold: the first of its terms that is false, by its place; or the reason why
 /// nobody can tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unmet {
     Term(usize),
     Failed(ConditionError),
@@ -74,7 +74,7 @@ pub(crate) enum ForRequest {
 }
 
 /// Why an expression gave no answer. Its text never quotes the leaf.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum ConditionError {
     #[error("`when` looks at more than its budget allows")]
     OverBudget,
@@ -128,25 +128,29 @@ impl Condition {
     }
 
     /// Returns why it does not hold for a request, as far as that decides; `None` where it may hold.
-    pub(crate) fn unmet_by_request(&self, request: &RequestFacts) -> Option<Unmet> {
-        let is_false = |term: &Term| !term.names_leaf && run(&term.expression, request, None) == Ok(false);
-        self.terms.iter().position(is_false).map(Unmet::Term)
+    pub(crate) fn unmet_by_request(&self, request: &RequestFacts<'_>) -> Option<Unmet> {
+        self.unmet_by(&[false], request, None)
     }
 
     /// Returns why it does not hold for a leaf; `None` where it holds.
-    pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
+    pub(crate) fn unmet_by_leaf(&self, request: &RequestFacts<'_>, leaf: LeafFacts<'_>) -> Option<Unmet> {
         // Those of the request first: one of them that is false decides for all leaves.
-        self.unmet_by(&[false, true], request, leaf)
+        self.unmet_by(&[false, true], request, Some(leaf))
     }
 
     /// Returns why the terms do not hold that name a leaf, or none. As in CEL, a term that is false decides,
     /// whichever other one fails.
-    fn unmet_by(&self, which: &[bool], request: &RequestFacts, leaf: LeafFacts<'_>) -> Option<Unmet> {
+    fn unmet_by(
+        &self,
+        which: &[bool],
+        request: &RequestFacts<'_>,
+        leaf: Option<LeafFacts<'_>>,
+    ) -> Option<Unmet> {
         let mut failed = None;
         for &of_leaf in which {
             let terms = self.terms.iter().enumerate().filter(|(_, term)| term.names_leaf == of_leaf);
             for (place, term) in terms {
-                match run(&term.expression, request, of_leaf.then_some(leaf)) {
+                match run(&term.expression, request, leaf.filter(|_| of_leaf)) {
                     Ok(true) => {}
                     Ok(false) => return Some(Unmet::Term(place)),
                     Err(error) => failed = failed.or(Some(error)),
@@ -206,29 +210,27 @@ impl Condition {
     }
 
     /// Evaluates the terms that name no leaf.
-    pub(crate) fn for_request(&self, request: &RequestFacts) -> ForRequest {
-        for term in self.terms.iter().filter(|term| !term.names_leaf) {
-            match run(&term.expression, request, None) {
-                Ok(true) => {}
-                Ok(false) => return ForRequest::Never,
-                Err(_) => return ForRequest::Whole,
-            }
+    pub(crate) fn for_request(&self, request: &RequestFacts<'_>) -> ForRequest {
+        match self.unmet_by_request(request) {
+            Some(Unmet::Term(_)) => ForRequest::Never,
+            Some(Unmet::Failed(_)) => ForRequest::Whole,
+            None if self.is_of_request() => ForRequest::Always,
+            None => ForRequest::LeafTerms,
         }
-        if self.is_of_request() { ForRequest::Always } else { ForRequest::LeafTerms }
     }
 
     /// Evaluates what is left for one leaf.
     pub(crate) fn for_leaf(
         &self,
         decided: ForRequest,
-        request: &RequestFacts,
+        request: &RequestFacts<'_>,
         leaf: LeafFacts<'_>,
     ) -> Result<bool, ConditionError> {
         match decided {
             ForRequest::Never => Ok(false),
             ForRequest::Always => Ok(true),
             ForRequest::Whole => run(&self.whole, request, Some(leaf)),
-            ForRequest::LeafTerms => match self.unmet_by(&[true], request, leaf) {
+            ForRequest::LeafTerms => match self.unmet_by(&[true], request, Some(leaf)) {
                 None => Ok(true),
                 Some(Unmet::Term(_)) => Ok(false),
                 Some(Unmet::Failed(error)) => Err(error),
@@ -237,7 +239,7 @@ impl Condition {
     }
 
     /// Evaluates an expression that names no leaf.
-    pub(crate) fn of_request(&self, request: &RequestFacts) -> Result<bool, ConditionError> {
+    pub(crate) fn of_request(&self, request: &RequestFacts<'_>) -> Result<bool, ConditionError> {
         run(&self.whole, request, None)
     }
 
@@ -278,7 +280,7 @@ pub(crate) fn names() -> Vec<String> {
 
 fn run(
     expression: &IdedExpr,
-    request: &RequestFacts,
+    request: &RequestFacts<'_>,
     leaf: Option<LeafFacts<'_>>,
 ) -> Result<bool, ConditionError> {
     #[cfg(test)]

@@ -9,6 +9,7 @@
 
 use cel::common::ast::{Expr, IdedExpr, LiteralValue, operators};
 
+use super::terms::{TEXT, member_of, operands};
 use crate::literal::{Literal, Required, better, of_pattern};
 
 /// How often a term may read the text: half of what its budget allows for any text.
@@ -95,9 +96,7 @@ fn literal_text(expression: &IdedExpr) -> Option<&str> {
 /// something else. A trimmed text holds nothing that the text does not hold.
 fn is_text(expression: &IdedExpr) -> Option<bool> {
     match &expression.expr {
-        Expr::Select(select) if !select.test && select.field == "text" => {
-            matches!(&select.operand.expr, Expr::Ident(name) if name == "leaf").then_some(false)
-        }
+        Expr::Select(select) if !select.test => (member_of(expression)? == TEXT).then_some(false),
         Expr::Call(call) if call.args.is_empty() => {
             let any_case = is_text(call.target.as_ref()?)?;
             match call.func_name.as_str() {
@@ -115,14 +114,12 @@ fn is_text(expression: &IdedExpr) -> Option<bool> {
 fn readings(expression: &IdedExpr) -> Option<usize> {
     match &expression.expr {
         Expr::Literal(_) => Some(0),
-        Expr::Select(select) => match (&select.operand.expr, select.field.as_str()) {
-            (Expr::Ident(name), "text") if name == "leaf" => Some(1),
-            (Expr::Ident(name), field) if matches!(name.as_str(), "leaf" | "request") => {
-                SHORT.contains(&field).then_some(0)
-            }
+        Expr::Select(_) => match member_of(expression)? {
+            TEXT => Some(1),
+            ("leaf" | "request", field) => SHORT.contains(&field).then_some(0),
             _ => None,
         },
-        Expr::Call(call) => call.target.iter().map(|target| &**target).chain(&call.args).map(readings).sum(),
+        Expr::Call(call) => operands(call).map(readings).sum(),
         Expr::List(list) => list.elements.iter().map(readings).sum(),
         Expr::Unspecified | Expr::Comprehension(_) | Expr::Ident(_) | Expr::Map(_) | Expr::Struct(_) => None,
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cel::common::ast::{Expr, IdedExpr, LiteralValue, operators};
+use cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators};
 
 use super::ENVIRONMENT;
 
@@ -119,18 +119,30 @@ impl Term {
 /// Returns the name of a fact, or of its size, as it is written.
 fn fact(expression: &IdedExpr) -> Option<String> {
     match &expression.expr {
-        Expr::Select(select) => match &select.operand.expr {
-            Expr::Ident(of) if matches!(of.as_str(), "leaf" | "request") => {
-                Some(format!("{of}.{}", select.field))
-            }
-            _ => None,
-        },
+        Expr::Select(_) => {
+            let (of, field) = member_of(expression)?;
+            matches!(of, "leaf" | "request").then(|| format!("{of}.{field}"))
+        }
         Expr::Call(call) if call.func_name == "size" => {
-            let of = call.target.as_deref().or(call.args.first())?;
-            fact(of).map(|fact| format!("{fact}.size()"))
+            Some(format!("{}.size()", fact(operands(call).next()?)?))
         }
         _ => None,
     }
+}
+
+/// The member that is the text of the leaf.
+pub(super) const TEXT: (&str, &str) = ("leaf", "text");
+
+/// Returns the variable and its member that an expression is: `leaf` and `text` for `leaf.text`.
+pub(super) fn member_of(expression: &IdedExpr) -> Option<(&str, &str)> {
+    let Expr::Select(select) = &expression.expr else { return None };
+    let Expr::Ident(variable) = &select.operand.expr else { return None };
+    Some((variable, &select.field))
+}
+
+/// Returns what a call is about: what it is a member of, if it is one, and its arguments.
+pub(super) fn operands(call: &CallExpr) -> impl Iterator<Item = &IdedExpr> {
+    call.target.iter().map(|target| &**target).chain(&call.args)
 }
 
 impl Left {

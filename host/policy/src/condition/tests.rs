@@ -2,7 +2,7 @@ use leafgate_tree::{Document, Format, Limits};
 
 use super::*;
 
-fn request(model: &str) -> RequestFacts {
+fn request(model: &str) -> RequestFacts<'static> {
     RequestFacts { format: "openai-chat", model: model.to_owned(), ..RequestFacts::default() }
 }
 

@@ -23,14 +23,6 @@ pub(super) enum Beneath {
     BelowEscapes(View),
 }
 
-/// Where something lies that was found beneath a leaf's text.
-pub(super) enum Lies {
-    /// This range of the leaf's text spells it and nothing else.
-    At(Range<usize>),
-    /// Somewhere under an encoding.
-    Under(Under),
-}
-
 /// What a text lies under.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Under {
@@ -74,15 +66,18 @@ impl Beneath {
         matches!(self, Beneath::View(view) if view.is_exact())
     }
 
-    /// Returns where a range of the text lies in the leaf's.
-    pub(super) fn lies(&self, range: Range<usize>) -> Lies {
+    /// Returns the range of the leaf's text that spells a range of this one and nothing else.
+    ///
+    /// # Errors
+    /// What it lies under, where there is none.
+    pub(super) fn spelled_at(&self, range: Range<usize>) -> Result<Range<usize>, Under> {
         match self {
-            Beneath::Escapes(_) => Lies::Under(Under::Escapes),
+            Beneath::Escapes(_) => Err(Under::Escapes),
             Beneath::View(view) => match view.source(range) {
-                source if source.exact => Lies::At(source.range),
-                source => Lies::Under(Under::Encoding { phrase: view.phrase(), at: Some(source.range) }),
+                source if source.exact => Ok(source.range),
+                source => Err(Under::Encoding { phrase: view.phrase(), at: Some(source.range) }),
             },
-            Beneath::BelowEscapes(view) => Lies::Under(Under::Encoding { phrase: view.phrase(), at: None }),
+            Beneath::BelowEscapes(view) => Err(Under::Encoding { phrase: view.phrase(), at: None }),
         }
     }
 }

@@ -115,12 +115,8 @@ impl<'p> Run<'p> {
     /// Returns true if and only if a rule applies to all leaves about which it is asked: its
     /// condition asks for nothing more, and everything stands as it came.
     pub(super) fn selects_alone(&mut self, rule: RuleIndex) -> bool {
-        let active = self.active[rule.get()].as_ref();
-        let unconditional = active.is_some_and(|active| match active.condition {
-            None | Some((_, ForRequest::Always)) => true,
-            Some((_, ForRequest::Never | ForRequest::LeafTerms | ForRequest::Whole)) => false,
-        });
-        unconditional && self.wholes().is_empty() && !self.draft.has_deleted() && !Self::walks_every_leaf()
+        let is_unconditional = self.steady_selection(rule).is_some();
+        is_unconditional && self.wholes().is_empty() && !self.draft.has_deleted() && !Self::walks_every_leaf()
     }
 
     /// Returns those of some leaves whose present text a rule's pattern can match.
@@ -158,7 +154,7 @@ impl<'p> Run<'p> {
     pub(super) fn is_idle(&mut self, index: RuleIndex) -> bool {
         let rule = &self.policy.rules[index];
         let looks_further = match &rule.action {
-            Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
+            Action::Edit(Edit::Rewrite(_) | Edit::Delete { .. } | Edit::Transform(_))
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(Pin::Received | Pin::FirstSeen(_) | Pin::Protect { .. }) => false,
@@ -166,7 +162,9 @@ impl<'p> Run<'p> {
             Action::Pin(Pin::To { absent, .. }) => absent.contains_key(&self.document.format()),
             // They are asked about the request: about anything in it.
             Action::Decide(_) | Action::Edit(_) => {
-                rule.is_of_request() || !self.files.is_empty() || self.may_apply_to_inserted(index)
+                rule.is_of_request()
+                    || !self.request.context.files.is_empty()
+                    || self.may_apply_to_inserted(index)
             }
         };
         !looks_further && self.asked(index).is_none()

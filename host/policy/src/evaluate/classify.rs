@@ -11,49 +11,39 @@ use leafgate_tree::{Document, NodeId, SectionId, SectionKind};
 use leafgate_vault::Vault;
 
 use super::Run;
-use super::holds::Holds;
-use super::trace::{Trace, WouldAt};
+use super::trace::Trace;
 use crate::index::RuleIndex;
-use crate::report::Report;
 use crate::rule::{Action, Phase};
 use crate::{Context, Policy};
 
-/// What has happened in an evaluation before its other phases.
-pub(super) struct Begun {
-    report: Report,
-    holds: Holds,
-    would: Vec<(RuleIndex, Option<WouldAt>, String)>,
-    trace: Option<Trace>,
-}
-
-/// Asks the rules that classify. Returns the request with what they said, and what they did; `None` where none was asked.
-pub(super) fn classified(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-    traced: bool,
-) -> (Arc<Document>, Option<Begun>) {
-    if document.is_reclassified() {
-        return (Arc::clone(document), None);
-    }
-    let document = &policy.with_prompt(document, context).map_or_else(|| Arc::clone(document), Arc::new);
-    if policy.lookup.of_phase(Phase::Classify).is_empty() {
-        return (Arc::clone(document), None);
-    }
-    let mut run = Run::new(policy, document, context, vault);
-    run.trace = traced.then(|| Trace::of(policy));
-    let mut kinds = BTreeMap::new();
-    run.phase(Phase::Classify, |run| run.classify(&mut kinds));
-    let document = match kinds.is_empty() {
-        true => Arc::clone(document),
-        false => Arc::new(document.reclassified(&kinds)),
-    };
-    let Run { report, holds, would, trace, .. } = run;
-    (document, Some(Begun { report, holds, would, trace }))
-}
-
 impl Policy {
+    /// Asks the rules that classify, and goes on with the request as it is after what they said. A request that
+    /// is `traced` tells what each rule makes of each leaf.
+    pub(super) fn classified<T>(
+        &self,
+        document: &Arc<Document>,
+        context: &Context<'_>,
+        vault: &Vault,
+        traced: bool,
+        go_on: impl FnOnce(Run<'_>) -> T,
+    ) -> T {
+        let is_new = !document.is_reclassified();
+        let with_prompt = is_new.then(|| self.with_prompt(document, context)).flatten();
+        let document = &with_prompt.map_or_else(|| Arc::clone(document), Arc::new);
+        let mut run = Run::new(self, document, context, vault);
+        run.trace = traced.then(Trace::default);
+        let mut kinds = BTreeMap::new();
+        if is_new && !self.lookup.of_phase(Phase::Classify).is_empty() {
+            run.phase(Phase::Classify, |run| run.classify(&mut kinds));
+        }
+        if kinds.is_empty() {
+            return go_on(run);
+        }
+        let document = Arc::new(document.reclassified(&kinds));
+        let Run { report, holds, would, trace, .. } = run;
+        go_on(Run { report, holds, would, trace, ..Run::new(self, &document, context, vault) })
+    }
+
     /// Returns the request as it is where an agent's prompt is sent in it as a user's words.
     fn with_prompt(&self, document: &Document, context: &Context<'_>) -> Option<Document> {
         let prompts = || context.prompt.into_iter().chain(self.prompts.iter().map(String::as_str));
@@ -63,14 +53,6 @@ impl Policy {
 }
 
 impl Run<'_> {
-    /// Goes on from what has happened.
-    pub(super) fn go_on(mut self, begun: Option<Begun>) -> Self {
-        if let Some(Begun { report, holds, would, trace }) = begun {
-            (self.report, self.holds, self.would, self.trace) = (report, holds, would, trace);
-        }
-        self
-    }
-
     /// Takes down which sections are of another kind: the first rule that says so counts.
     fn classify(&mut self, kinds: &mut BTreeMap<SectionId, SectionKind>) {
         self.each_rule(Phase::Classify, |run, index, rule| {

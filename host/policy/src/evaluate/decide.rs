@@ -14,84 +14,79 @@ use crate::verdict::{Cause, HoldPlace, Route, first_at};
 impl Run<'_> {
     pub(super) fn decide(&mut self) {
         self.each_rule(Phase::Decide, |run, index, rule| {
-            let matched = match run.first_match(index) {
+            let place = match run.first_match(index) {
                 Ok(None) => return,
-                Ok(Some(matched)) => matched,
+                Ok(Some(place)) => place,
                 Err(error) => return run.rule_failed(index, error.to_string()),
             };
             run.report.rules[index].matched += 1;
             match &rule.action {
                 Action::Decide(Decide::Pause(_)) => {
-                    run.hold_at(index, Cause::Rule, false, |run| run.place_of(&matched));
+                    run.hold_at(index, Cause::Rule, false, |_| place);
                 }
-                Action::Decide(Decide::Block) => {
-                    run.hold_at(index, Cause::Rule, true, |run| run.place_of(&matched));
-                }
-                Action::Decide(Decide::Route(to)) => run.route(index, to, &matched),
-                Action::Decide(Decide::Tag(tag)) if rule.monitors() => {
-                    let node = run.place_of(&matched).node;
-                    run.would_have(index, node, || format!("tag with {tag}"));
-                }
+                Action::Decide(Decide::Block) => run.hold_at(index, Cause::Rule, true, |_| place),
+                Action::Decide(Decide::Route(to)) => run.route(index, to, place),
                 // That it matched says all: [`Policy::tags`].
-                Action::Decide(Decide::Tag(_)) => {}
+                Action::Decide(Decide::Tag(tag)) => {
+                    run.would_have(index, place.node, || format!("tag with {tag}"));
+                }
                 Action::Classify(_) | Action::Redact(_) | Action::Pin(_) | Action::Edit(_) => {}
             }
         });
     }
 
     /// Sends the request to another upstream, unless it goes there already.
-    fn route(&mut self, index: RuleIndex, to: &Arc<str>, matched: &Match) {
-        if *self.request.upstream_name == **to {
+    fn route(&mut self, index: RuleIndex, to: &Arc<str>, place: HoldPlace) {
+        if self.request.context.upstream_name.unwrap_or_default() == &**to {
             return;
         }
-        let place = self.place_of(matched);
         let rule = &self.policy.rules[index];
         if rule.monitors() {
             return self.would_have(index, place.node, || format!("route to {to}"));
         }
-        self.holds.route(Route { rule: Arc::clone(&rule.id), to: Arc::clone(to), detail: place.what });
+        let route = Route { rule: Arc::clone(&rule.id), to: Arc::clone(to), detail: place.what };
+        self.holds.route.get_or_insert(route);
     }
 
-    fn place_of(&self, matched: &Match) -> HoldPlace {
-        let (what, node) = match matched {
-            Match::Request => ("the request as a whole".to_owned(), None),
-            Match::Leaf(node) => (first_at(&self.draft.pointer(*node)), Some(*node)),
-            Match::Inserted(before) => {
-                (format!("in a message that is put in before {}", self.draft.pointer(*before)), None)
-            }
-        };
-        HoldPlace { what, at: None, node, stands: true }
+    /// Returns a leaf, or a message that was put in, as the place where a rule applies first.
+    pub(super) fn applies_first(&self, site: Site) -> HoldPlace {
+        let at = self.place(site);
+        match site {
+            Site::Inserted(_) => HoldPlace::told(format!("in a message that is put in before {at}"), None),
+            _ => HoldPlace::told(first_at(&at), site.node()),
+        }
     }
 
-    /// Returns the first thing that a rule applies to. One that names no leaf applies to a request
+    /// Returns the first place that a rule applies to. One that names no leaf applies to a request
     /// without leaves too.
-    pub(super) fn first_match(&mut self, index: RuleIndex) -> Result<Option<Match>, ConditionError> {
+    pub(super) fn first_match(&mut self, index: RuleIndex) -> Result<Option<HoldPlace>, ConditionError> {
         let rule = &self.policy.rules[index];
         if rule.is_of_request() {
             let applies = rule.when.as_ref().map_or(Ok(true), |when| when.of_request(&self.request))?;
-            return Ok(applies.then_some(Match::Request));
+            return Ok(applies.then(|| HoldPlace::told("the request as a whole".to_owned(), None)));
         }
         if let Some(count) = &rule.count {
             let asked = self.asked(index).unwrap_or_default();
             let (found, first) = self.counted(index, count, &asked)?;
             self.trace_count(index, found, count.at_least);
-            return Ok(first.filter(|_| found >= count.at_least));
+            let first = first.filter(|_| found >= count.at_least);
+            return Ok(first.map(|site| self.applies_first(site)));
         }
         let asked = self.asked(index).unwrap_or_default();
         for leaf in asked.iter().filter_map(|&node| self.document.settable(node)) {
             if self.applies_as_it_stands(index, &leaf)? {
-                return Ok(Some(Match::Leaf(leaf.id())));
+                return Ok(Some(self.applies_first(Site::Leaf(leaf.id()))));
             }
         }
         if let Some(node) = self.first_file(index)? {
-            return Ok(Some(Match::Leaf(node)));
+            return Ok(Some(self.applies_first(Site::Leaf(node))));
         }
         if !self.may_apply_to_inserted(index) {
             return Ok(None);
         }
         for inserted in self.draft.inserted() {
             if self.applies_to_inserted(index, inserted)? {
-                return Ok(Some(Match::Inserted(inserted.before)));
+                return Ok(Some(self.applies_first(Site::Inserted(inserted.number))));
             }
         }
         Ok(None)
@@ -103,26 +98,25 @@ impl Run<'_> {
         index: RuleIndex,
         count: &FindingCount,
         asked: &[NodeId],
-    ) -> Result<(usize, Option<Match>), ConditionError> {
+    ) -> Result<(usize, Option<Site>), ConditionError> {
         let (mut found, mut first) = (0, None);
         for (of, facts) in &self.recall.findings {
             let here = count.of(facts);
-            let at = match *of {
-                _ if here == 0 => None,
+            let applies = match *of {
+                _ if here == 0 => false,
                 Site::Leaf(node) if asked.binary_search(&node).is_ok() => {
                     let leaf = self.document.settable(node);
                     leaf.map_or(Ok(false), |leaf| self.applies_as_it_stands(index, &leaf))?
-                        .then_some(Match::Leaf(node))
                 }
-                Site::Inserted(number) => self.draft.inserted_at(number).map_or(Ok(None), |inserted| {
-                    let applies = self.applies_to_inserted(index, inserted)?;
-                    Ok(applies.then_some(Match::Inserted(inserted.before)))
-                })?,
-                _ => None,
+                Site::Inserted(number) => {
+                    let inserted = self.draft.inserted_at(number);
+                    inserted.map_or(Ok(false), |inserted| self.applies_to_inserted(index, inserted))?
+                }
+                _ => false,
             };
-            if let Some(at) = at {
+            if applies {
                 found += here;
-                first.get_or_insert(at);
+                first.get_or_insert(*of);
             }
         }
         Ok((found, first))
@@ -211,12 +205,4 @@ impl Run<'_> {
             Err(_) => before,
         }
     }
-}
-
-/// What a rule applies to.
-pub(super) enum Match {
-    Request,
-    Leaf(NodeId),
-    /// A message that was put in before another one.
-    Inserted(NodeId),
 }

@@ -63,7 +63,7 @@ impl Run<'_> {
         add(&self.policy.rules[index].id);
         add(&self.document.pointer(node));
         add(&self.request.model);
-        add(&self.request.agent);
+        add(self.request.context.agent.unwrap_or_default());
         // A client has its titles made of the same words, without its tools.
         add(if self.request.tools > 0 { "tools" } else { "" });
         if self.vault.first_seen().is_of_one {

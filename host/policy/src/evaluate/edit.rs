@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Run, author};
 use crate::condition::Condition;
 use crate::index::RuleIndex;
-use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
+use crate::rule::{Action, Edit, Phase, Pin, Rewrite, Rule};
 
 /// A change of a request. Whatever rules and plugins do comes down to these, to pins, and to holds.
 pub(super) enum Change<'c> {
@@ -32,7 +32,9 @@ impl<'p> Run<'p> {
     pub(super) fn pin(&mut self) {
         self.each_rule(Phase::Pin, |run, index, rule| {
             if let Action::Pin(pin) = &rule.action {
-                run.edit_selected(index, |run, selected| run.pin_leaves(index, rule, pin, selected));
+                run.edit_selected(index, rule, |run, author, node| {
+                    run.pin_leaf(index, rule, pin, author, node)
+                });
                 if let Pin::To { text, absent } = pin
                     && let Some(keys) = absent.get(&run.document.format())
                 {
@@ -73,13 +75,18 @@ impl<'p> Run<'p> {
 
     fn edit(&mut self, index: RuleIndex, rule: &'p Rule, edit: &'p Edit) {
         match edit {
-            Edit::Rewrite(rewrite) => {
-                self.edit_selected(index, |run, selected| run.rewrite_leaves(index, rule, rewrite, selected));
+            Edit::Rewrite(rewrite) => self.edit_selected(index, rule, |run, author, node| {
+                let change = run.rewritten(node, rewrite);
+                change.map_or(Ok(0), |change| run.change(index, author, Some(node), change))
+            }),
+            Edit::Delete { history } => {
+                let spares_history = !history && rule.selector.names_a_tool_alone();
+                let mut seen = BTreeSet::new();
+                self.edit_selected(index, rule, |run, author, node| {
+                    run.delete_around(index, author, node, spares_history, &mut seen)
+                });
             }
-            Edit::Delete(delete) => {
-                self.edit_selected(index, |run, selected| run.delete_sections(index, rule, delete, selected));
-            }
-            Edit::Insert(insert) => self.insert(index, rule, insert),
+            Edit::Insert(text) => self.insert(index, rule, text),
             Edit::Transform(transform) => self.transform(index, transform),
             Edit::FilterTools(filter) => self.filter_tools(index, rule, filter),
             Edit::StripTools => self.strip_tools(index, rule),
@@ -89,11 +96,12 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Makes the edits of a rule over the leaves that it selects.
+    /// Makes the edits of a rule leaf by leaf, over those that it selects. `edit` returns how many it made.
     fn edit_selected(
         &mut self,
         index: RuleIndex,
-        edit: impl FnOnce(&mut Self, &[NodeId]) -> Result<usize, EditError>,
+        rule: &Rule,
+        mut edit: impl FnMut(&mut Self, &Author, NodeId) -> Result<usize, EditError>,
     ) {
         let selected = match self.selected(index) {
             Ok(selected) => selected,
@@ -102,7 +110,8 @@ impl<'p> Run<'p> {
         self.report.rules[index].matched += selected.len();
         let selected = self.matchable(index, selected);
         if !selected.is_empty() {
-            self.make(index, |run| edit(run, &selected));
+            let author = author(rule);
+            self.make(index, |run| selected.iter().map(|&node| edit(run, &author, node)).sum());
         }
     }
 
@@ -185,32 +194,29 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn pin_leaves(
+    fn pin_leaf(
         &mut self,
         index: RuleIndex,
         rule: &Rule,
         pin: &Pin,
-        selected: &[NodeId],
+        author: &Author,
+        node: NodeId,
     ) -> Result<usize, EditError> {
-        let (author, mut made) = (author(rule), 0);
-        for &node in selected {
-            match pin {
-                Pin::Received => {}
-                Pin::To { text: to, .. } => {
-                    made += self.change(index, &author, Some(node), Change::Set(node, to))?
-                }
-                Pin::FirstSeen(on_drift) => {
-                    if let Some(first) = self.drifted(index, node, *on_drift) {
-                        made += self.change(index, &author, Some(node), Change::Set(node, &first))?;
-                    }
-                }
-                Pin::Protect { edit, delete } => {
-                    self.protect(index, rule, node, *edit, *delete);
-                    continue;
-                }
+        let first;
+        let to = match pin {
+            Pin::Received => None,
+            Pin::To { text, .. } => Some(&**text),
+            Pin::FirstSeen(on_drift) => {
+                first = self.drifted(index, node, *on_drift);
+                first.as_deref()
             }
-            self.draft.pin(node, &author);
-        }
+            Pin::Protect { edit, delete } => {
+                self.protect(index, rule, node, *edit, *delete);
+                return Ok(0);
+            }
+        };
+        let made = to.map_or(Ok(0), |to| self.change(index, author, Some(node), Change::Set(node, to)))?;
+        self.draft.pin(node, author);
         Ok(made)
     }
 
@@ -225,22 +231,6 @@ impl<'p> Run<'p> {
         if let Some(section) = deletable_around(self.document, node).filter(|_| delete) {
             self.draft.keep_section(section, &author(rule));
         }
-    }
-
-    fn rewrite_leaves(
-        &mut self,
-        index: RuleIndex,
-        rule: &Rule,
-        rewrite: &Rewrite,
-        selected: &[NodeId],
-    ) -> Result<usize, EditError> {
-        let (author, mut made) = (author(rule), 0);
-        for &node in selected {
-            if let Some(change) = self.rewritten(node, rewrite) {
-                made += self.change(index, &author, Some(node), change)?;
-            }
-        }
-        Ok(made)
     }
 
     /// Returns what a rule does to a leaf; `None` where that is nothing.
@@ -264,36 +254,31 @@ impl<'p> Run<'p> {
         (!parts.is_empty()).then_some(Change::Splice(node, parts))
     }
 
-    /// Deletes the message, or the tool definition, around each selected leaf; what belongs to it
-    /// goes with it.
-    fn delete_sections(
+    /// Deletes the message, or the tool definition, around a leaf, unless that was `seen` before; what belongs
+    /// to it goes with it.
+    fn delete_around(
         &mut self,
         index: RuleIndex,
-        rule: &Rule,
-        delete: &Delete,
-        selected: &[NodeId],
+        author: &Author,
+        node: NodeId,
+        spares_history: bool,
+        seen: &mut BTreeSet<Result<u32, SectionId>>,
     ) -> Result<usize, EditError> {
-        let (author, mut made) = (author(rule), 0);
-        let spares_history = !delete.history && rule.selector.names_a_tool_alone();
-        let mut seen = BTreeSet::new();
-        for &node in selected {
-            let Some(section) = deletable_around(self.document, node) else {
-                self.skip(index, Some(node), EditError::NotDeletable)?;
-                continue;
-            };
-            let of = self.document.section(section);
-            let is_message = of.node_type == NodeType::Message;
-            if spares_history && is_message {
-                self.leave_undone(index, Some(node), "history");
-                continue;
-            }
-            // The messages of an exchange go together or stay together, so one of them asks for all.
-            let asked = of.exchange.filter(|_| is_message).ok_or(section);
-            if seen.insert(asked) && !self.draft.is_deleted(node) {
-                made += self.change(index, &author, Some(node), Change::Delete(section))?;
-            }
+        let Some(section) = deletable_around(self.document, node) else {
+            return self.skip(index, Some(node), EditError::NotDeletable).map(|()| 0);
+        };
+        let of = self.document.section(section);
+        let is_message = of.node_type == NodeType::Message;
+        if spares_history && is_message {
+            self.leave_undone(index, Some(node), "history");
+            return Ok(0);
         }
-        Ok(made)
+        // The messages of an exchange go together or stay together, so one of them asks for all.
+        let asked = of.exchange.filter(|_| is_message).ok_or(section);
+        match seen.insert(asked) && !self.draft.is_deleted(node) {
+            true => self.change(index, author, Some(node), Change::Delete(section)),
+            false => Ok(0),
+        }
     }
 }
 
@@ -309,14 +294,12 @@ fn replacements(pattern: &Regex, with: &str, text: &str) -> Vec<(Range<usize>, S
 /// The innermost section around a leaf that can be deleted as a whole: its message, or its tool
 /// definition.
 pub(super) fn deletable_around(document: &Document, node: NodeId) -> Option<SectionId> {
-    std::iter::successors(document.section_of(node), |&section| document.section(section).parent).find(
-        |&section| {
-            let section = document.section(section);
-            match section.node_type {
-                NodeType::Message => true,
-                NodeType::RequestOption => section.deletable,
-                NodeType::ContentPart | NodeType::ToolCall => false,
-            }
-        },
-    )
+    document.way_out(document.section_of(node)).find(|&section| {
+        let section = document.section(section);
+        match section.node_type {
+            NodeType::Message => true,
+            NodeType::RequestOption => section.deletable,
+            NodeType::ContentPart | NodeType::ToolCall => false,
+        }
+    })
 }

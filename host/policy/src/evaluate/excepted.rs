@@ -49,7 +49,7 @@ impl<'p> Run<'p> {
                 let inserted = self.draft.inserted_at(number);
                 inserted.is_some_and(|inserted| place.selects_inserted(self.document, inserted))
             }
-            Site::File(number) => selects(self.files[number].node),
+            Site::File(number) => selects(self.request.context.files[number].node),
             Site::Seam(_) | Site::Option(_) | Site::Outside { .. } | Site::Elsewhere => false,
         }
     }

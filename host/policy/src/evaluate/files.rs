@@ -17,8 +17,11 @@ impl<'p> Search<'_, 'p> {
     /// Searches the texts of packed files, each on behalf of the rules that apply to it.
     pub(super) fn files(&mut self, rules: &Rules<'p>) {
         for (number, (leaf, file)) in self.run.files() {
-            let applying: Rules<'p> =
-                rules.iter().filter(|(rule, _)| self.applies(*rule, &leaf, &file.text)).copied().collect();
+            let applying: Rules<'p> = rules
+                .iter()
+                .filter(|(rule, _)| self.applies(*rule, &leaf, || (&*file.text).into()))
+                .copied()
+                .collect();
             let subject = Subject {
                 site: Site::File(number),
                 leaf: None,
@@ -34,7 +37,7 @@ impl<'p> Search<'_, 'p> {
 impl<'p> Run<'p> {
     /// Returns the texts of packed files, by their numbers, with their leaves.
     pub(super) fn files(&self) -> impl Iterator<Item = (usize, (Leaf<'p>, &'p FileText))> {
-        let (document, texts) = (self.document, self.files);
+        let (document, texts) = (self.document, self.request.context.files);
         let leaf = move |text: &'p FileText| Some((document.settable(text.node)?, text));
         texts.iter().enumerate().filter_map(move |(number, text)| Some((number, leaf(text)?)))
     }
@@ -42,7 +45,7 @@ impl<'p> Run<'p> {
     /// Returns the first leaf that spells a file to a text of which a rule applies.
     pub(super) fn first_file(&self, index: RuleIndex) -> Result<Option<NodeId>, ConditionError> {
         for (_, (leaf, file)) in self.files() {
-            if !self.draft.is_deleted(leaf.id()) && self.applies(index, &leaf, &file.text)? {
+            if !self.draft.is_deleted(leaf.id()) && self.applies(index, &leaf, || (&*file.text).into())? {
                 return Ok(Some(leaf.id()));
             }
         }
@@ -54,7 +57,7 @@ impl<'p> Run<'p> {
     pub(super) fn held_at(&self, site: Site, why: Why) -> (Site, Why) {
         match site {
             Site::File(number) => {
-                let file = &self.files[number];
+                let file = &self.request.context.files[number];
                 (Site::Leaf(file.node), Why::File(file.what))
             }
             site => (site, why),

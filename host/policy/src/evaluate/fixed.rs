@@ -17,35 +17,21 @@ use super::site::{Site, Why};
 use crate::index::RuleIndex;
 use crate::selector::SelectedKeys;
 
-/// Where texts are replaced, by site.
-pub(super) struct Replaced {
-    acting: HashMap<Site, Covered>,
-    all: HashMap<Site, Covered>,
-}
-
-impl Replaced {
-    /// Returns where a text is replaced, as a rule sees it. One in monitor mode replaces nothing,
-    /// and still does not count the same value twice.
-    fn of(&self, monitors: bool, site: Site) -> Option<&Covered> {
-        if monitors { self.all.get(&site) } else { self.acting.get(&site) }
-    }
-}
+/// Where texts are replaced, as a rule sees it that acts, and as one in monitor mode does: that replaces
+/// nothing, and still does not count the same value twice.
+pub(super) type Replaced = HashMap<(Site, bool), Covered>;
 
 impl Run<'_> {
     /// Returns where each text is replaced: by the rules that act, and by all.
     pub(super) fn covered(&self, hits: &[(Site, Hit)]) -> Replaced {
-        let mut acting: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
-        let mut all: HashMap<Site, Vec<Range<usize>>> = HashMap::new();
+        let mut ranges: HashMap<(Site, bool), Vec<Range<usize>>> = HashMap::new();
         for (site, hit) in hits {
             if !self.policy.rules[hit.rule].monitors() {
-                acting.entry(*site).or_default().push(hit.range.clone());
+                ranges.entry((*site, false)).or_default().push(hit.range.clone());
             }
-            all.entry(*site).or_default().push(hit.range.clone());
+            ranges.entry((*site, true)).or_default().push(hit.range.clone());
         }
-        let covered = |ranges: HashMap<Site, Vec<Range<usize>>>| {
-            ranges.into_iter().map(|(site, ranges)| (site, Covered::new(ranges))).collect()
-        };
-        Replaced { acting: covered(acting), all: covered(all) }
+        ranges.into_iter().map(|(seen, ranges)| (seen, Covered::new(ranges))).collect()
     }
 
     /// Holds what stands in keys and outside the body, where nothing can be replaced.
@@ -70,7 +56,10 @@ impl Run<'_> {
         for (site, hit) in hits.iter().filter(|(site, _)| !matches!(site, Site::Key(_))) {
             match site {
                 Site::File(number) => {
-                    self.remember(Site::Leaf(self.files[*number].node), std::slice::from_ref(hit));
+                    self.remember(
+                        Site::Leaf(self.request.context.files[*number].node),
+                        std::slice::from_ref(hit),
+                    );
                 }
                 _ => self.count_finding(hit.rule, hit.label.as_str()),
             }
@@ -125,9 +114,8 @@ impl Run<'_> {
                     }
                 }
                 (site, Under::Encoding { at, .. }) => {
-                    let covered = replaced.of(self.policy.rules[hidden.hit.rule].monitors(), site);
-                    let goes =
-                        at.as_ref().is_some_and(|at| covered.is_some_and(|covered| covered.covers(at)));
+                    let covered = replaced.get(&(site, self.policy.rules[hidden.hit.rule].monitors()));
+                    let goes = at.as_ref().zip(covered).is_some_and(|(at, covered)| covered.covers(at));
                     if !goes {
                         self.hold_one(&hidden);
                     }
@@ -144,8 +132,8 @@ impl Run<'_> {
     fn hold_escaped(&mut self, site: Site, hidden: Vec<Hidden>, replaced: &Replaced) {
         let text = self.text_at(site).into_owned();
         for monitors in [false, true] {
-            let mut left =
-                replaced.of(monitors, site).map(|covered| covered.words(&text)).unwrap_or_default();
+            let covered = replaced.get(&(site, monitors));
+            let mut left = covered.map(|covered| covered.words(&text)).unwrap_or_default();
             for hidden in &hidden {
                 if self.policy.rules[hidden.hit.rule].monitors() != monitors {
                     continue;
@@ -186,13 +174,15 @@ impl Run<'_> {
                 self.draft.inserted_at(number).map(|inserted| inserted.text().into_cow()).unwrap_or_default()
             }
             Site::Outside { in_name, number } => {
-                let Some(outside) = self.outside.get(number) else { return Cow::Borrowed("") };
+                let Some(outside) = self.request.context.outside.get(number) else {
+                    return Cow::Borrowed("");
+                };
                 if in_name { outside.part.name().unwrap_or_default() } else { &outside.text }.into()
             }
             Site::Option(number) => {
                 self.draft.options().nth(number).map(|option| option.json().into_cow()).unwrap_or_default()
             }
-            Site::File(number) => Cow::Borrowed(&*self.files[number].text),
+            Site::File(number) => Cow::Borrowed(&*self.request.context.files[number].text),
             Site::Seam(_) | Site::Elsewhere => Cow::Borrowed(""),
         }
     }

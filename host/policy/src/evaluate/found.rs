@@ -12,7 +12,7 @@ use leafgate_detect::{Finding, Label};
 use leafgate_tree::NodeId;
 
 use super::Run;
-use super::beneath::{Beneath, Lies, Under};
+use super::beneath::{Beneath, Under};
 use super::hits::{Hit, exempt};
 use super::site::Site;
 use super::subject::Subject;
@@ -111,15 +111,15 @@ impl Found {
         let findings = self.without_kept(run, site, &findings, rule, replaceable && beneath.is_exact());
         let hits = findings.iter().map(|finding| Hit::new(finding.clone(), rule)).collect();
         for hit in exempt(hits, &run.vault.keys().find(text), text) {
-            match beneath.lies(hit.range.clone()) {
-                Lies::At(range) => {
+            match beneath.spelled_at(hit.range.clone()) {
+                Ok(range) => {
                     let known = &self.hits[plain.clone()];
                     let next = known.partition_point(|(_, known)| known.range.end < range.end);
                     if known.get(next).is_none_or(|(_, known)| range.start < known.range.start) {
                         self.hits.push((site, hit.at(range)));
                     }
                 }
-                Lies::Under(under) => {
+                Err(under) => {
                     let words = text[hit.range.clone()].to_owned();
                     self.hidden.push(Hidden { site, hit, words, under, view });
                 }

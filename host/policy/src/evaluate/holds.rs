@@ -26,24 +26,15 @@ pub(super) struct Held {
 #[derive(Default)]
 pub(super) struct Holds {
     pub(super) pauses: Vec<Hold>,
+    /// The first one: nothing more is done then.
     pub(super) block: Option<Hold>,
-    /// Where it goes instead.
+    /// Where it goes instead, by the first rule that says so.
     pub(super) route: Option<Route>,
 }
 
 impl Holds {
     pub(super) fn blocks(&self) -> bool {
         self.block.is_some()
-    }
-
-    /// Sends the request elsewhere, where no earlier rule does.
-    pub(super) fn route(&mut self, route: Route) {
-        self.route.get_or_insert(route);
-    }
-
-    /// Blocks the request, where nothing blocks it yet.
-    pub(super) fn block(&mut self, hold: Hold) {
-        self.block.get_or_insert(hold);
     }
 
     /// Returns the hold of the same rule and cause. A block of another rule is told instead of this
@@ -57,18 +48,14 @@ impl Holds {
     }
 
     pub(super) fn into_verdict(self) -> Verdict {
-        let finished = |mut hold: Hold| {
-            hold.finish();
-            hold
-        };
         if let Some(hold) = self.block {
-            return Verdict::Block(finished(hold));
+            return Verdict::Block(hold.finished());
         }
         match self.route {
             // What a person is asked about it is asked on its way there.
             Some(route) => Verdict::Route(route),
             None if self.pauses.is_empty() => Verdict::Forward,
-            None => Verdict::Pause(self.pauses.into_iter().map(finished).collect()),
+            None => Verdict::Pause(self.pauses.into_iter().map(Hold::finished).collect()),
         }
     }
 }
@@ -89,7 +76,7 @@ impl Run<'_> {
 
     /// Holds the request on behalf of a rule; does nothing for one in monitor mode.
     pub(super) fn hold(&mut self, index: RuleIndex, cause: Cause, blocks: bool, what: String) {
-        self.hold_at(index, cause, blocks, |_| HoldPlace { what, at: None, node: None, stands: true });
+        self.hold_at(index, cause, blocks, |_| HoldPlace::told(what, None));
     }
 
     /// Holds the request because of one place. The place is spelled only where the hold still has
@@ -115,15 +102,13 @@ impl Run<'_> {
                 known.total += 1;
                 return;
             }
-            let place = place(self);
-            if let Some(known) = self.holds.known(&rule.id, cause, blocks) {
-                known.add(place);
-            }
-            return;
+        }
+        let place = place(self);
+        if let Some(known) = self.holds.known(&rule.id, cause, blocks) {
+            return known.add(place);
         }
         let pause = rule.action.pause();
         let (timeout, on_timeout) = pause.map_or((None, OnTimeout::Cancel), |it| (it.timeout, it.on_timeout));
-        let place = place(self);
         let reason = match &rule.reason {
             Some(reason) => self.told_reason(rule, reason, place.node),
             None => cause.fixed_reason().to_owned(),
@@ -132,7 +117,7 @@ impl Run<'_> {
         let mut hold = Hold { timeout, on_timeout, severity, ..Hold::new(rule, cause, reason) };
         hold.add(place);
         match blocks {
-            true => self.holds.block(hold),
+            true => _ = self.holds.block.get_or_insert(hold),
             false => self.holds.pauses.push(hold),
         }
     }

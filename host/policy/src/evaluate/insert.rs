@@ -5,8 +5,6 @@
 //! passes. Whoever put a message in, its text is searched by every redact rule of the request, as
 //! any text is: it is no leaf of the received body that a `match` could name.
 
-use std::sync::Arc;
-
 use leafgate_tree::{
     Author, Document, EditError, Inserted, LeafKind, LeafText, NodeId, NodeType, Redaction, Role, SectionId,
     ValueType,
@@ -19,17 +17,17 @@ use super::site::Site;
 use super::subject::Subject;
 use super::{Run, author};
 use crate::index::RuleIndex;
-use crate::rule::{Insert, Rule};
+use crate::rule::Rule;
 
 impl<'p> Run<'p> {
     /// Puts a rule's message directly before the latest one of the user.
-    pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, insert: &Insert) {
+    pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, text: &str) {
         self.edit_request(index, |run| {
             let Some(before) = run.document.latest_user_message() else {
                 run.leave_undone(index, None, "no message of the user");
                 return Ok(0);
             };
-            run.change(index, &author(rule), None, Change::Insert(before, Role::User, &insert.text))
+            run.change(index, &author(rule), None, Change::Insert(before, Role::User, text))
         });
     }
 
@@ -81,8 +79,7 @@ impl<'p> Run<'p> {
         let mut search = Search::new(self);
         search.text(&self.redact_rules(), message_text(Site::Elsewhere, role, text));
         let hits = search.finish().hits.into_iter().map(|(_, hit)| hit).collect();
-        let replacements =
-            self.replacements(&self.united_of_acting(hits), false, text, &Arc::default()).ok()?;
+        let replacements = self.replacements(hits, text).ok()?;
         let mut copy = text.to_owned();
         for (_, redaction) in replacements.into_iter().rev() {
             copy.replace_range(redaction.at, &redaction.replacement);
@@ -98,18 +95,18 @@ impl<'p> Run<'p> {
         ours.extend(inserted.redacted().into_iter().map(|(range, _)| range));
         let hits = exempt(hits, &sorted_apart(ours), &text);
         self.remember(Site::Inserted(number), &hits);
-        let replacements =
-            match self.replacements(&self.united_of_acting(hits), false, &text, &Arc::default()) {
-                Ok(replacements) => replacements,
-                Err((index, collision)) => return self.collided(index, &collision),
-            };
+        let replacements = match self.replacements(hits, &text) {
+            Ok(replacements) => replacements,
+            Err((index, collision)) => return self.collided(index, &collision),
+        };
         if replacements.is_empty() {
             return;
         }
-        for (rule, _) in &replacements {
-            self.report.rules[*rule].edits += 1;
-        }
-        let redactions: Vec<Redaction> = replacements.into_iter().map(|(_, redaction)| redaction).collect();
+        let redactions = replacements.into_iter().map(|(rule, redaction)| {
+            self.report.rules[rule].edits += 1;
+            redaction
+        });
+        let redactions: Vec<Redaction> = redactions.collect();
         self.draft
             .redact_inserted(number, &redactions)
             .expect("united findings are sorted, apart and on the text's own character boundaries");

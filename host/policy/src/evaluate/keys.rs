@@ -1,8 +1,9 @@
 //! Keys of members, each searched once however often a request spells it.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::Hash;
 
+use foldhash::fast::RandomState;
 use leafgate_tree::NodeId;
 
 use super::known::Known;
@@ -25,17 +26,12 @@ impl<'p> Search<'_, 'p> {
             Some((index, active.selection.keys(run.document)))
         });
         let selected: HashMap<RuleIndex, SelectedKeys> = selected.collect();
-        let mut distinct = Distinct::default();
-        for key in known.keys().filter_map(|member| run.document.key(member)) {
-            let number = distinct.number(key.node, key.text.into_cow());
-            // Of all but the first, rules with plugins alone ask.
-            if !selected.is_empty() {
-                distinct.keys[number].members.push(key.node);
-            }
-        }
-        let texts = || distinct.keys.iter().map(|key| &*key.text);
+        let keys = known.keys().filter_map(|member| run.document.key(member));
+        // Of all but the first member, rules with plugins alone ask.
+        let distinct = distinct(keys.map(|key| (key.text.into_cow(), key.node)), !selected.is_empty());
+        let texts = || distinct.iter().map(|(text, _)| &**text);
         self.unless_quiet(rules, texts, |search| {
-            for DistinctKey { text, first, members } in &distinct.keys {
+            for (text, members) in &distinct {
                 let asks = |(rule, redact): &&(RuleIndex, &Redact)| {
                     let contains = |keys: &SelectedKeys| {
                         members.iter().any(|&member| keys.contain(run.document, member))
@@ -43,61 +39,26 @@ impl<'p> Search<'_, 'p> {
                     redact.plugins.is_empty() || selected.get(rule).is_some_and(contains)
                 };
                 let asking: Rules<'p> = rules.iter().filter(asks).copied().collect();
-                search.text(&asking, Subject::new(Site::Key(*first), text.clone()));
+                search.text(&asking, Subject::new(Site::Key(members[0]), text.clone()));
             }
         });
     }
 }
 
-/// The keys of a request, each once, in the order in which they come first.
-#[derive(Default)]
-struct Distinct<'d> {
-    keys: Vec<DistinctKey<'d>>,
-    numbers: HashMap<Cow<'d, str>, usize>,
-    recent: Recent,
-}
-
-/// A key, and the first member that has it.
-struct DistinctKey<'d> {
-    text: Cow<'d, str>,
-    first: NodeId,
-    /// All members that have it, where anybody asks.
-    members: Vec<NodeId>,
-}
-
-impl<'d> Distinct<'d> {
-    /// Returns the number of a key.
-    fn number(&mut self, member: NodeId, key: Cow<'d, str>) -> usize {
-        let place = Recent::place(&key);
-        if let Some(number) = self.recent.0[place].filter(|&number| self.keys[number].text == key) {
-            return number;
+/// Returns each key once, in the order in which they come first, with the members that have it: all of them or
+/// the first. A request spells the same few thousands of times, so that they are hashed by what is fast and
+/// keyed anew in each process.
+fn distinct<K: Hash + Eq>(keys: impl Iterator<Item = (K, NodeId)>, all: bool) -> Vec<(K, Vec<NodeId>)> {
+    let mut members: HashMap<K, Vec<NodeId>, RandomState> = HashMap::default();
+    for (key, member) in keys {
+        let same = members.entry(key).or_default();
+        if all || same.is_empty() {
+            same.push(member);
         }
-        let number = *self.numbers.entry(key).or_insert_with_key(|key| {
-            self.keys.push(DistinctKey { text: key.clone(), first: member, members: Vec::new() });
-            self.keys.len() - 1
-        });
-        self.recent.0[place] = Some(number);
-        number
     }
-}
-
-/// The numbers of keys that were met a moment ago: a request spells the same few thousands of times,
-/// and hashing each costs more than scanning it.
-struct Recent([Option<usize>; 64]);
-
-impl Default for Recent {
-    fn default() -> Self {
-        Recent([None; 64])
-    }
-}
-
-impl Recent {
-    /// Returns where a key stands, as the last of its kind.
-    fn place(key: &str) -> usize {
-        let bytes = key.as_bytes();
-        let (first, last) = (bytes.first().unwrap_or(&0), bytes.last().unwrap_or(&0));
-        (usize::from(*first) + usize::from(*last) * 7 + bytes.len() * 31) % 64
-    }
+    let mut distinct: Vec<_> = members.into_iter().collect();
+    distinct.sort_unstable_by_key(|(_, members)| members[0]);
+    distinct
 }
 
 #[cfg(test)]
@@ -131,18 +92,19 @@ mod tests {
         }
 
         #[test]
-        fn a_key_is_known_by_one_number_wherever_it_stands(keys in prop::collection::vec("[a-c]{0,3}", 0..200)) {
-            let mut distinct = Distinct::default();
-            for (at, key) in keys.iter().enumerate() {
-                let number = distinct.number(NodeId::from_index(at), Cow::Borrowed(key));
-                prop_assert_eq!(&distinct.keys[number].text, key);
+        fn a_key_stands_once_among_the_distinct_ones_with_all_its_members(keys in prop::collection::vec("[a-c]{0,3}", 0..200)) {
+            let spelled = || keys.iter().enumerate().map(|(at, key)| (key.as_str(), NodeId::from_index(at)));
+            let first = |key: &str| spelled().find(|(other, _)| *other == key).unwrap().1;
+            let once: Vec<(&str, NodeId)> = spelled().filter(|&(key, at)| first(key) == at).collect();
+            let known = |all: bool| distinct(spelled(), all);
+            let firsts: Vec<_> = known(false).into_iter().map(|(key, members)| (key, members[0])).collect();
+            prop_assert_eq!(&firsts, &once);
+            prop_assert!(known(false).iter().all(|(_, members)| members.len() == 1));
+            for ((key, members), first) in known(true).into_iter().zip(once) {
+                let same: Vec<NodeId> = spelled().filter(|(other, _)| *other == key).map(|(_, at)| at).collect();
+                prop_assert_eq!((key, members[0]), first);
+                prop_assert_eq!(members, same);
             }
-            let is_first = |(at, key): &(usize, &String)| !keys[..*at].contains(key);
-            let once: Vec<(usize, &str)> =
-                keys.iter().enumerate().filter(is_first).map(|(at, key)| (at, key.as_str())).collect();
-            let known: Vec<(usize, &str)> =
-                distinct.keys.iter().map(|key| (key.first.index(), &*key.text)).collect();
-            prop_assert_eq!(known, once);
         }
     }
 }

@@ -22,7 +22,6 @@ use super::found::Found;
 use super::seams::Seams;
 use super::search::{Rules, Search};
 use super::site::Site;
-use crate::condition::ForRequest;
 use crate::index::RuleIndex;
 use crate::memo::{Places, Question};
 use crate::selector::Selection;
@@ -260,9 +259,6 @@ impl Run<'_> {
     /// `None` where its condition does too.
     pub(super) fn steady_selection(&self, index: RuleIndex) -> Option<&Selection<'_>> {
         let active = self.active[index.get()].as_ref()?;
-        match active.condition {
-            None | Some((_, ForRequest::Always)) => Some(&active.selection),
-            Some(_) => None,
-        }
+        active.condition.is_none().then_some(&active.selection)
     }
 }

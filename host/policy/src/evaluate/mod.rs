@@ -56,11 +56,12 @@ mod words;
 #[cfg(test)]
 mod work_tests;
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem::take;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use leafgate_contract::Spent;
 use leafgate_tree::{Author, Document, Draft, EditError, Leaf, NodeId, SectionId, ValueType};
@@ -72,10 +73,9 @@ use crate::report::{PhaseTime, PluginTime, Report, RuleReport};
 use crate::request::facts::request_facts;
 use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::{Places, Selection};
-use crate::verdict::{Cause, Hold, STRUCTURE, Verdict};
-use crate::{Context, FileText, Outside, Policy};
+use crate::verdict::{Cause, Hold, Verdict};
+use crate::{Context, Policy};
 use candidates::{Candidates, Leaves};
-use classify::classified;
 use holds::Holds;
 use site::Site;
 use trace::{Trace, WouldAt};
@@ -101,7 +101,7 @@ impl Policy {
     /// The same document, context and vault keys give the same bytes. The vault learns the values
     /// of the tokens written.
     pub fn evaluate(&self, document: Arc<Document>, context: &Context<'_>, vault: &Vault) -> Evaluation {
-        all_phases(self, &document, context, vault, |_| {})
+        self.classified(&document, context, vault, false, |mut run| run.run_phases(|_| {}, Run::rewrite))
     }
 
     /// Returns the model that a rule chooses for a request; `None` where none does.
@@ -113,22 +113,9 @@ impl Policy {
             return None;
         }
         let request = request_facts(&self.lookup.asked, document, context);
-        let chosen = options::chosen_model(self, document, &request, context);
+        let chosen = options::chosen_model(self, document, &request);
         chosen.map(|(_, model)| model)
     }
-}
-
-fn all_phases(
-    policy: &Policy,
-    document: &Arc<Document>,
-    context: &Context<'_>,
-    vault: &Vault,
-    saved: impl FnOnce(&mut Run<'_>),
-) -> Evaluation {
-    let (document, begun) = classified(policy, document, context, vault, false);
-    let mut run = Run::new(policy, &document, context, vault).go_on(begun);
-    run.run_phases(saved);
-    run.finish()
 }
 
 /// The state of one evaluation.
@@ -136,21 +123,16 @@ struct Run<'p> {
     policy: &'p Policy,
     document: &'p Document,
     vault: &'p Vault,
-    request: RequestFacts,
+    request: RequestFacts<'p>,
     /// What this request has cost each plugin.
     spent: Vec<Spent>,
     draft: Draft,
     /// What each rule selects in this request; `None` where it does not apply to it.
     active: Vec<Option<Active<'p>>>,
-    /// The rule that chose the model.
-    chosen_model: Option<RuleIndex>,
-    /// Whether the path names the model, and not the body; and whether it named another one.
-    model_in_path: bool,
-    model_differs: bool,
+    /// The rule that chose the model, and whether the request named another one.
+    chosen_model: Option<(RuleIndex, bool)>,
     /// The leaves as rules ask for them; `None` before anybody asked.
     candidates: Option<Candidates>,
-    outside: &'p [Outside],
-    files: &'p [FileText],
     /// What each exception selects, once something was found.
     excepted: OnceCell<Vec<Option<Selection<'p>>>>,
     /// What tools are called with, once something was found.
@@ -178,16 +160,16 @@ impl Context<'_> {
 /// A rule that applies to this request.
 struct Active<'p> {
     selection: Selection<'p>,
-    /// Its condition, and what the request alone decides about it.
+    /// Its condition, and what decides it, unless the request alone has.
     condition: Option<(&'p Condition, ForRequest)>,
 }
 
 impl<'p> Run<'p> {
     fn new(policy: &'p Policy, document: &'p Arc<Document>, context: &Context<'p>, vault: &'p Vault) -> Self {
         let mut request = request_facts(&policy.lookup.asked, document, context);
-        let chosen = options::chosen_model(policy, document, &request, context);
+        let chosen = options::chosen_model(policy, document, &request);
         let before = chosen.map(|(_, model)| std::mem::replace(&mut request.model, model.to_owned()));
-        let mut run = Run::of_facts(policy, document, context, vault, request);
+        let mut run = Run::of_facts(policy, document, vault, request);
         if let (Some((index, _)), Some(before)) = (chosen, before) {
             run.choose_model(index, before);
         }
@@ -198,16 +180,15 @@ impl<'p> Run<'p> {
     fn of_facts(
         policy: &'p Policy,
         document: &'p Arc<Document>,
-        context: &Context<'p>,
         vault: &'p Vault,
-        request: RequestFacts,
+        request: RequestFacts<'p>,
     ) -> Self {
         let mut places = Places::of(document, &policy.lookup.paths);
         let rules = policy.rules.iter().enumerate();
         let active = rules
             .map(|(index, rule)| {
                 let index = RuleIndex::new(index);
-                match context.asks(rule) {
+                match request.context.asks(rule) {
                     true => activate(index, rule, document, &request, &mut places),
                     false => None,
                 }
@@ -222,11 +203,7 @@ impl<'p> Run<'p> {
             draft: Draft::new(Arc::clone(document)),
             active,
             chosen_model: None,
-            model_in_path: context.model.is_some(),
-            model_differs: false,
             candidates: None,
-            outside: context.outside,
-            files: context.files,
             excepted: OnceCell::new(),
             arguments: OnceCell::new(),
             decoded: HashMap::new(),
@@ -239,12 +216,17 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn run_phases(&mut self, saved: impl FnOnce(&mut Self)) {
+    /// Runs the phases behind the first, of which callers say what some are.
+    fn run_phases(&mut self, saved: impl FnOnce(&mut Self), rewrite: impl FnOnce(&mut Self)) -> Evaluation {
         self.phase(Phase::Redact, Run::redact_received);
         self.phase(Phase::Pin, Run::pin);
         saved(self);
-        self.phase(Phase::Rewrite, Run::rewrite);
-        self.decide_last();
+        self.phase(Phase::Rewrite, rewrite);
+        // What holds the request until here, whatever the last rules decide, is kept for a review.
+        let lasts = |hold: &&Hold| hold.cause != Cause::Unredactable;
+        self.recall.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
+        self.phase(Phase::Decide, Run::decide);
+        self.finish()
     }
 
     fn phase(&mut self, phase: Phase, work: impl FnOnce(&mut Self)) {
@@ -253,7 +235,7 @@ impl<'p> Run<'p> {
         }
         let start = Instant::now();
         work(self);
-        self.report.phases.push(PhaseTime { phase, micros: micros_since(start) });
+        self.report.phases.push(PhaseTime { phase, micros: micros(start.elapsed()) });
     }
 
     /// Runs `work` for each rule of a phase that applies to this request, in file order, until one
@@ -273,7 +255,7 @@ impl<'p> Run<'p> {
             } else {
                 let start = Instant::now();
                 work(self, index, &policy.rules[index]);
-                micros_since(start)
+                micros(start.elapsed())
             };
             self.report.rules[index].micros = Some(micros);
         }
@@ -284,10 +266,8 @@ impl<'p> Run<'p> {
             && let Err(invalid) = self.draft.validate()
         {
             // Held, not blocked: a person can take the edits back, and until then nothing is sent.
-            let reason = format!("{}: {}", Cause::Invalid.fixed_reason(), invalid.rule);
-            let mut hold = Hold::new(STRUCTURE.into(), Cause::Invalid, reason);
-            hold.detail = format!("at {}", invalid.pointer);
-            self.holds.pauses.push(hold);
+            let detail = format!("at {}", invalid.pointer);
+            self.holds.pauses.push(Hold { detail, ..Hold::invalid(&invalid.rule) });
         }
         self.tell_what_would_have_been();
         self.report.plugins = self.plugin_times();
@@ -305,30 +285,27 @@ impl<'p> Run<'p> {
         let declared = self.policy.plugins.iter().take(self.policy.declared).zip(&self.spent);
         let took = declared.map(|(loaded, spent)| PluginTime {
             plugin: Arc::clone(&loaded.name),
-            micros: u64::try_from(spent.so_far().time.as_micros()).unwrap_or(u64::MAX),
+            micros: micros(spent.so_far().time),
         });
         took.filter(|took| took.micros > 0).collect()
     }
 
-    /// Runs phase 6. What holds the request until then, whatever its rules decide, is kept for a
-    /// review.
-    fn decide_last(&mut self) {
-        let lasts = |hold: &&Hold| hold.cause != Cause::Unredactable;
-        self.recall.standing = self.holds.pauses.iter().filter(lasts).cloned().collect();
-        self.phase(Phase::Decide, Run::decide);
-    }
-
-    /// Whether a rule applies to a leaf with this text.
-    fn applies(&self, index: RuleIndex, leaf: &Leaf<'_>, text: &str) -> Result<bool, ConditionError> {
+    /// Whether a rule applies to a leaf with a text, which is read only where its condition is about that.
+    fn applies<'t>(
+        &self,
+        index: RuleIndex,
+        leaf: &Leaf<'_>,
+        text: impl FnOnce() -> Cow<'t, str>,
+    ) -> Result<bool, ConditionError> {
         let Some(active) = self.active[index.get()].as_ref().filter(|active| active.selection.selects(leaf))
         else {
             return Ok(false);
         };
         match active.condition {
-            None | Some((_, ForRequest::Always)) => Ok(true),
+            None => Ok(true),
             Some((condition, decided)) => {
-                let key = leaf.key();
-                condition.for_leaf(decided, &self.request, self.facts(leaf, text, &key))
+                let (text, key) = (text(), leaf.key());
+                condition.for_leaf(decided, &self.request, self.facts(leaf, &text, &key))
             }
         }
     }
@@ -365,14 +342,8 @@ impl<'p> Run<'p> {
     }
 
     fn applies_now(&self, index: RuleIndex, leaf: &Leaf<'_>) -> Result<bool, ConditionError> {
-        let Some(active) = &self.active[index.get()] else { return Ok(false) };
-        if !active.selection.selects(leaf) || self.draft.is_deleted(leaf.id()) {
-            return Ok(false);
-        }
-        match active.condition {
-            None => Ok(true),
-            Some(_) => self.applies(index, leaf, self.draft.text(leaf.id()).expose()),
-        }
+        let text = || self.draft.text(leaf.id()).into_cow();
+        Ok(!self.draft.is_deleted(leaf.id()) && self.applies(index, leaf, text)?)
     }
 
     /// Counts an edit that is left out because of what it meets in the request. Any other refusal
@@ -416,15 +387,14 @@ fn activate<'p>(
     index: RuleIndex,
     rule: &'p Rule,
     document: &Document,
-    request: &RequestFacts,
+    request: &RequestFacts<'_>,
     places: &mut Places,
 ) -> Option<Active<'p>> {
     let selection = rule.selector.for_request(index, document.format(), request, places)?;
-    let condition = rule.when.as_ref().map(|when| (when, when.for_request(request)));
-    if matches!(condition, Some((_, ForRequest::Never))) || rule.action.skips(request) {
-        return None;
-    }
-    Some(Active { selection, condition })
+    let decided = rule.when.as_ref().map_or(ForRequest::Always, |when| when.for_request(request));
+    let condition = rule.when.as_ref().filter(|_| decided != ForRequest::Always);
+    let applies = decided != ForRequest::Never && !rule.action.skips(request);
+    applies.then(|| Active { selection, condition: condition.map(|when| (when, decided)) })
 }
 
 fn report_of(rule: &Rule) -> RuleReport {
@@ -436,6 +406,6 @@ fn author(rule: &Rule) -> Author {
     Author::rule(Arc::clone(&rule.id))
 }
 
-fn micros_since(start: Instant) -> u64 {
-    u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }

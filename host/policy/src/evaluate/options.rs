@@ -12,28 +12,27 @@ use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
 use super::{Run, author};
+use crate::Policy;
 use crate::condition::RequestFacts;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Edit, Phase, Rule};
 use crate::selector::Places;
-use crate::{Context, Policy};
 
 /// Returns the rule that chooses the model of a request, and the model: the first in file order that
 /// applies.
 pub(super) fn chosen_model<'p>(
     policy: &'p Policy,
     document: &Document,
-    request: &RequestFacts,
-    context: &Context<'_>,
+    request: &RequestFacts<'_>,
 ) -> Option<(RuleIndex, &'p str)> {
     // Where nobody names a model there is nothing to change.
-    if context.model.is_none() {
+    if request.context.model.is_none() {
         document.model_leaf()?;
     }
     let rules = policy.lookup.of_phase(Phase::Rewrite).iter();
     let asked = |index: &&RuleIndex| {
         let rule = &policy.rules[**index];
-        context.asks(rule) && !rule.monitors()
+        request.context.asks(rule) && !rule.monitors()
     };
     rules.filter(asked).find_map(|&index| {
         let rule = &policy.rules[index];
@@ -47,8 +46,7 @@ pub(super) fn chosen_model<'p>(
 impl<'p> Run<'p> {
     /// Records which rule chose the model. That rule was asked about the model before.
     pub(super) fn choose_model(&mut self, index: RuleIndex, before: String) {
-        self.chosen_model = Some(index);
-        self.model_differs = before != self.request.model;
+        self.chosen_model = Some((index, before != self.request.model));
         let rule = &self.policy.rules[index];
         let request = RequestFacts { model: before, ..self.request.clone() };
         let mut places = Places::of(self.document, &self.policy.lookup.paths);
@@ -67,15 +65,17 @@ impl<'p> Run<'p> {
 
     /// Names the model that was chosen.
     pub(super) fn set_model(&mut self, index: RuleIndex, rule: &Rule, model: &str) {
-        if self.chosen_model != Some(index) && !rule.monitors() {
+        let chosen = self.chosen_model.filter(|(chosen, _)| *chosen == index);
+        if chosen.is_none() && !rule.monitors() {
             // It does not apply, or an earlier rule has chosen; or nobody can tell.
             if let Err(error) = self.first_match(index) {
                 self.rule_failed(index, error.to_string());
             }
             return;
         }
-        if self.model_in_path {
-            return self.ask_in_path(index, rule, model);
+        if self.request.context.model.is_some() {
+            let differs = chosen.is_some_and(|(_, differs)| differs);
+            return self.ask_in_path(index, rule, model, differs);
         }
         // Any refusal is given back: all rules were asked about a model that the request would not go to.
         self.edit_request(index, |run| {
@@ -85,7 +85,7 @@ impl<'p> Run<'p> {
 
     /// Counts a model that was chosen where the path names it. Whoever sends the request writes the
     /// path ([`Policy::model_for`]); a body that repeats the model must not say another one.
-    fn ask_in_path(&mut self, index: RuleIndex, rule: &Rule, model: &str) {
+    fn ask_in_path(&mut self, index: RuleIndex, rule: &Rule, model: &str, differs: bool) {
         self.edit_request(index, |run| {
             run.would_have(index, None, || format!("ask the model `{model}`"));
             let repeats = run.document.model().filter(|_| !rule.monitors());
@@ -94,7 +94,7 @@ impl<'p> Run<'p> {
                 let resource = repeated.rfind('/').map_or("", |end| &repeated[..=end]);
                 run.draft.set_model(&format!("{resource}{model}"), &author(rule))?;
             }
-            Ok(usize::from(rule.monitors() || run.model_differs))
+            Ok(usize::from(rule.monitors() || differs))
         });
     }
 }

@@ -27,7 +27,7 @@ use crate::index::RuleIndex;
 use crate::request::facts::request_facts;
 use crate::rule::Phase;
 use crate::selector::Places;
-use crate::verdict::{Cause, Hold, HoldPlace, STRUCTURE, first_at, spelled};
+use crate::verdict::{Cause, Hold, HoldPlace, spelled};
 use crate::work;
 
 /// A stretch of a text, and the label of the redaction that wrote it.
@@ -40,17 +40,18 @@ impl Run<'_> {
     /// # Errors
     /// What would leave holds something that must be redacted and cannot be where it stands, or
     /// cannot be read.
-    pub(super) fn judge_outgoing(&mut self, context: &Context<'_>) -> Result<(), Hold> {
+    pub(super) fn judge_outgoing(&mut self) -> Result<(), Hold> {
         if self.draft.edits().next().is_none() {
             return Ok(());
         }
-        let reread = self.draft.reread(&Limits::default()).map_err(|error| unreadable(&error))?;
+        // An edit may bring the body beyond a limit that every received one meets.
+        let reread = self.draft.reread(&Limits::default()).map_err(|error| Hold::invalid(&error))?;
         let document = Arc::clone(reread.document());
         // They stand at places of the received request, and were judged there.
-        let context = &Context { files: &[], ..*context };
+        let context = &Context { files: &[], ..self.request.context };
         let facts = request_facts(&self.policy.lookup.asked, &document, context);
         // The model has been chosen: what stands there is what it goes to.
-        let mut now = Run::of_facts(self.policy, &document, context, self.vault, facts);
+        let mut now = Run::of_facts(self.policy, &document, self.vault, facts);
         now.keep_places(self.document, &reread);
         now.keep_findings(self, &reread);
         let marks = now.draft.redactions().count();
@@ -204,26 +205,23 @@ impl Run<'_> {
         }
         if let Some(mut hold) = block {
             hold.places.iter_mut().for_each(|place| self.name_as_received(place, reread));
-            self.holds.block(hold);
+            self.holds.block.get_or_insert(hold);
         }
         if let Some(route) = route {
-            self.holds.route(route);
+            self.holds.route.get_or_insert(route);
         }
     }
 
     fn name_as_received(&self, place: &mut HoldPlace, reread: &Reread) {
         let Some(node) = place.node else { return };
-        (place.what, place.node) = match reread.origin(node) {
-            Origin::Received(from) => (first_at(&self.draft.pointer(from)), Some(from)),
+        let named = match reread.origin(node) {
             Origin::Within(from) => {
-                (format!("first in the new text of {}", spelled(&self.draft.pointer(from))), Some(from))
+                let what = format!("first in the new text of {}", spelled(&self.draft.pointer(from)));
+                HoldPlace::told(what, Some(from))
             }
-            Origin::Inserted(number) => {
-                let put_in = self.draft.inserted_at(number);
-                let before = put_in.map_or(self.document.root(), |put_in| put_in.before);
-                (format!("in a message that is put in before {}", self.draft.pointer(before)), None)
-            }
+            origin => self.applies_first(received_site(origin, Site::Leaf)),
         };
+        (place.what, place.node) = (named.what, named.node);
     }
 }
 
@@ -277,12 +275,4 @@ fn received_site(origin: Origin, site: impl Fn(NodeId) -> Site) -> Site {
         Origin::Received(node) | Origin::Within(node) => site(node),
         Origin::Inserted(number) => Site::Inserted(number),
     }
-}
-
-/// An edit may bring the body beyond a limit that every received one meets.
-fn unreadable(error: &leafgate_tree::ParseError) -> Hold {
-    let reason = format!("{}: {error}", Cause::Invalid.fixed_reason());
-    let mut hold = Hold::new(STRUCTURE.into(), Cause::Invalid, reason);
-    hold.finish();
-    hold
 }

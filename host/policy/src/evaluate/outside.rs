@@ -22,10 +22,14 @@ impl<'p> Search<'_, 'p> {
     pub(super) fn outside(&mut self, rules: &Rules<'p>) {
         let run = self.run;
         let texts = || {
-            run.outside.iter().flat_map(|outside| [outside.part.name().unwrap_or_default(), &outside.text])
+            run.request
+                .context
+                .outside
+                .iter()
+                .flat_map(|outside| [outside.part.name().unwrap_or_default(), &outside.text])
         };
         self.unless_quiet(rules, texts, |search| {
-            for (number, outside) in run.outside.iter().enumerate() {
+            for (number, outside) in run.request.context.outside.iter().enumerate() {
                 let site = |in_name| Site::Outside { in_name, number };
                 if let Some(name) = outside.part.name() {
                     search.text(rules, Subject::new(site(true), name));

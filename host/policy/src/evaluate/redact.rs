@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use leafgate_tree::NodeId;
 
-use super::Run;
 use super::found::{Found, MAX_FINDINGS};
 use super::hits::Hit;
 use super::known::Known;
@@ -17,6 +16,7 @@ use super::seams::Seams;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::trace::{EXCEPTED, PUBLISHED};
+use super::{Run, micros};
 use crate::condition::FindingFact;
 use crate::index::RuleIndex;
 use crate::rule::{Action, Redact, Rule};
@@ -109,7 +109,7 @@ impl<'p> Run<'p> {
             self.rule_failed(index, error.to_string());
         }
         for (index, plugin, fault, node) in found.faults {
-            self.detector_failed(index, &plugin, &fault, node);
+            self.plugin_failed(index, &plugin, &fault, node);
         }
         for (index, site, label) in &found.published {
             Self::count(&mut self.report.rules[*index].published, label.as_str());
@@ -120,8 +120,7 @@ impl<'p> Run<'p> {
             self.trace_stood(*index, site.node(), EXCEPTED, Some(label));
         }
         for (index, took) in found.took {
-            let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-            *self.report.rules[index].micros.get_or_insert(0) += micros;
+            *self.report.rules[index].micros.get_or_insert(0) += micros(took);
         }
         let guarded = self.guarded(&found.hidden, seams);
         let covered = self.covered(&found.hits);
@@ -145,7 +144,7 @@ impl<'p> Run<'p> {
         self.hold_hidden(found.hidden, &covered, seams);
         self.replace_over_seams(borders, &mut leaves, seams, &guarded);
         for (node, hits) in leaves {
-            self.replace_in(node, hits, &guarded);
+            self.replace_in(&[node], vec![hits], Vec::new(), &guarded);
         }
         for (number, hits) in inserted {
             self.replace_in_inserted(number, hits);

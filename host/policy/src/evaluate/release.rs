@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use leafgate_detect::views;
-use leafgate_tree::{Author, FindingId, NodeId, RedactionRecord, ReleaseTerms};
+use leafgate_tree::{FindingId, NodeId, RedactionRecord, ReleaseTerms};
 
 use super::found::Hidden;
 use super::hits::{Hit, exempt, sorted_apart};
@@ -40,13 +40,6 @@ impl Guarded {
             beneath.as_ref().is_none_or(|beneath| beneath.start < at.end && at.start < beneath.end)
         };
         self.0.get(&node)?.iter().find(|(beneath, _)| meets(beneath)).map(|(_, rule)| *rule)
-    }
-
-    /// Keeps the findings of a leaf beneath which a rule keeps something.
-    pub(super) fn keep(&self, node: NodeId, hits: &mut [Hit]) {
-        if self.0.contains_key(&node) {
-            hits.iter_mut().for_each(|hit| hit.kept_by = hit.kept_by.or(self.keeper(node, &hit.range)));
-        }
     }
 }
 
@@ -135,14 +128,7 @@ impl Run<'_> {
             return Ok(());
         }
         let keeper = self.keeper_of(&values).or_else(|| self.holder_of(&values, recall));
-        match keeper {
-            None => Ok(()),
-            Some(rule) => {
-                let mut hold = Hold::new(rule, Cause::Unredactable, KEPT.to_owned());
-                hold.finish();
-                Err(hold)
-            }
-        }
+        keeper.map_or(Ok(()), |rule| Err(Hold::new(rule, Cause::Unredactable, KEPT.to_owned())))
     }
 
     /// Returns what was released, the pieces of one finding as one value.
@@ -158,18 +144,17 @@ impl Run<'_> {
         texts.into_values().map(|text| ReleasedValue::new(&text)).collect()
     }
 
-    fn value_of(&self, made: &RedactionRecord) -> Option<ReleasedValue> {
-        self.draft.received_value(made).map(|value| ReleasedValue::new(value.expose()))
-    }
-
     /// Returns the rule whose redaction took one of these values away for good.
     fn keeper_of(&self, values: &[ReleasedValue]) -> Option<Arc<str>> {
         let kept = self.draft.redactions().filter_map(|made| match &made.terms {
             ReleaseTerms::Kept { by } => Some((made, by.clone())),
             ReleaseTerms::Releasable(_) => None,
         });
-        let is_same = |made: &RedactionRecord| match self.value_of(made) {
-            Some(kept) => values.iter().any(|value| value.meets(&kept)),
+        let is_same = |made: &RedactionRecord| match self.draft.received_value(made) {
+            Some(kept) => {
+                let kept = ReleasedValue::new(kept.expose());
+                values.iter().any(|value| value.meets(&kept))
+            }
             // Of what somebody wrote there is the token alone, which is the same for the same value.
             None => values.iter().any(|value| {
                 let token = self.vault.keys().token(&made.label, &value.texts[0]);
@@ -177,7 +162,7 @@ impl Run<'_> {
             }),
         };
         let mut kept = kept.filter(|(made, _)| is_same(made));
-        kept.next().and_then(|(made, by)| by.or_else(|| rule_of(made)))
+        kept.next().and_then(|(made, by)| by.or_else(|| made.author.of_rule().cloned()))
     }
 
     /// Returns the rule that holds one of these values where nothing can be replaced.
@@ -189,13 +174,6 @@ impl Run<'_> {
             values.iter().any(|value| value.stands_in(&text))
         };
         held.find(holds).map(|held| self.policy.rules[held.rule].id.clone())
-    }
-}
-
-fn rule_of(made: &RedactionRecord) -> Option<Arc<str>> {
-    match &made.author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => Some(id.clone()),
-        Author::SavedEdit { .. } | Author::Person => None,
     }
 }
 

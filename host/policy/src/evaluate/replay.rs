@@ -5,9 +5,7 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Draft, Edit, EditKind, NodeId};
 use leafgate_vault::Vault;
 
-use super::classify::classified;
 use super::{Evaluation, Run};
-use crate::rule::Phase;
 use crate::{Context, Policy};
 
 impl Policy {
@@ -21,11 +19,7 @@ impl Policy {
         vault: &Vault,
         mut step: impl FnMut(&mut Draft) -> bool,
     ) -> Evaluation {
-        let (document, begun) = classified(self, &document, context, vault, false);
-        let mut run = Run::new(self, &document, context, vault).go_on(begun);
-        run.phase(Phase::Redact, Run::redact_received);
-        run.phase(Phase::Pin, Run::pin);
-        run.phase(Phase::Rewrite, |run| {
+        let rewrite = |run: &mut Run<'_>| {
             loop {
                 let (edits, inserted) = (run.draft.edits().count(), run.draft.inserted().count());
                 if run.holds.blocks() || !step(&mut run.draft) {
@@ -36,9 +30,8 @@ impl Policy {
                 let written: Vec<_> = run.draft.edits().skip(edits).filter_map(written).collect();
                 run.redact_written(&written, inserted);
             }
-        });
-        run.decide_last();
-        run.finish()
+        };
+        self.classified(&document, context, vault, false, |mut run| run.run_phases(|_| {}, rewrite))
     }
 }
 

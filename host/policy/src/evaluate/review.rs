@@ -45,7 +45,7 @@ impl Policy {
         run.refuse_kept_values(recall)?;
         run.hold_what_stands(recall, &written);
         run.phase(Phase::Decide, Run::decide);
-        run.judge_outgoing(context)?;
+        run.judge_outgoing()?;
         let evaluation = run.finish();
         *draft = evaluation.draft;
         Ok(evaluation.verdict)
@@ -70,9 +70,7 @@ impl Run<'_> {
     }
 
     pub(super) fn refused(self) -> Hold {
-        let mut hold = self.holds.block.expect("it was asked whether there is one");
-        hold.finish();
-        hold
+        self.holds.block.expect("it was asked whether there is one").finished()
     }
 
     /// Holds again for everything that held the request before and that the edits did not take

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leafgate_tree::{Document, Draft};
 use leafgate_vault::Vault;
 
-use super::{Evaluation, Run, all_phases};
+use super::{Evaluation, Run};
 use crate::rule::Phase;
 use crate::verdict::Hold;
 use crate::{Context, Policy};
@@ -25,9 +25,8 @@ impl Policy {
         vault: &Vault,
         make: impl FnOnce(&mut Draft) -> Vec<Hold>,
     ) -> Evaluation {
-        all_phases(self, &document, context, vault, |run| {
-            run.phase(Phase::Saved, |run| run.make_saved(make));
-        })
+        let saved = |run: &mut Run<'_>| run.phase(Phase::Saved, |run| run.make_saved(make));
+        self.classified(&document, context, vault, false, |mut run| run.run_phases(saved, Run::rewrite))
     }
 }
 

@@ -11,15 +11,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use leafgate_tree::{
-    Access, ContentKind, Document, LeafKind, NodeId, NodeType, Redaction, Section, ValueType,
-};
-use leafgate_vault::mask;
+use leafgate_tree::{Access, ContentKind, Document, LeafKind, NodeId, NodeType, Section, ValueType};
 
 use super::Run;
-use super::hits::{Hit, sorted_apart};
+use super::hits::Hit;
 use super::release::Guarded;
-use super::replace::Replacement;
 use super::search::{Rules, Search};
 use super::site::Site;
 use super::subject::Subject;
@@ -103,7 +99,10 @@ impl Seams {
 
 /// Returns the parts of a stretch that lie in each text of a run: the text's number, and the
 /// stretch in the joined text.
-fn pieces<'b>(borders: &'b [usize], at: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + 'b {
+pub(super) fn pieces<'b>(
+    borders: &'b [usize],
+    at: &Range<usize>,
+) -> impl Iterator<Item = (usize, Range<usize>)> + 'b {
     let at = at.clone();
     let first = borders.partition_point(|&border| border <= at.start).saturating_sub(1);
     (first..borders.len() - 1)
@@ -140,7 +139,7 @@ impl<'p> Search<'_, 'p> {
             if leaves
                 .iter()
                 .zip(borders.windows(2))
-                .any(|(leaf, at)| self.applies(index, leaf, &text[at[0]..at[1]]))
+                .any(|(leaf, at)| self.applies(index, leaf, || text[at[0]..at[1]].into()))
             {
                 applying.push((index, redact));
             }
@@ -170,7 +169,11 @@ impl Run<'_> {
     pub(super) fn joined(&self, run: &[NodeId]) -> (String, Vec<usize>) {
         let (mut text, mut borders) = (String::new(), vec![0]);
         for &node in run {
-            text.push_str(self.draft.text(node).expose());
+            let next = self.draft.text(node).into_cow();
+            match text.is_empty() {
+                true => text = next.into_owned(),
+                false => text.push_str(&next),
+            }
             borders.push(text.len());
         }
         (text, borders)
@@ -198,87 +201,9 @@ impl Run<'_> {
             let nodes = &seams.runs[run].nodes;
             let own: Vec<Vec<Hit>> =
                 nodes.iter().map(|node| leaves.remove(node).unwrap_or_default()).collect();
-            self.replace_in_run(nodes, own, hits, guarded);
+            self.replace_in(nodes, own, hits, guarded);
         }
     }
-
-    fn replace_in_run(&mut self, run: &[NodeId], own: Vec<Vec<Hit>>, over: Vec<Hit>, guarded: &Guarded) {
-        let (text, borders) = self.joined(run);
-        let mut hits = over;
-        let (mut ours, mut released) = (Vec::new(), Vec::new());
-        for ((&node, own), at) in run.iter().zip(own).zip(borders.windows(2)) {
-            let here = |range: Range<usize>| range.start + at[0]..range.end + at[0];
-            ours.extend(self.ours_in(node, &text[at[0]..at[1]]).into_iter().map(here));
-            released.extend(self.released_in(node).into_iter().map(here));
-            hits.extend(own.into_iter().map(|hit| {
-                let at = here(hit.range.clone());
-                hit.at(at)
-            }));
-        }
-        let hits = self.exempt_all(hits, sorted_apart(ours), released, &text);
-        for hit in &hits {
-            for (part, _) in pieces(&borders, &hit.range).take(1) {
-                self.remember(Site::Leaf(run[part]), std::slice::from_ref(hit));
-            }
-        }
-        // A value with a piece that must stay holds at each of these pieces. It is not united with what
-        // one text holds alone: that is replaced, or named, where it stands.
-        let fixed = |this: &Self, hit: &Hit| -> Vec<_> {
-            let parts = pieces(&borders, &hit.range).map(|(part, _)| run[part]);
-            parts.filter_map(|node| Some((node, this.unredactable_leaf(node)?))).collect()
-        };
-        let (held, hits): (Vec<Hit>, Vec<Hit>) =
-            hits.into_iter().partition(|hit| !fixed(self, hit).is_empty());
-        for hit in self.united_of_acting(held) {
-            for (node, why) in fixed(self, &hit) {
-                self.unredactable(hit.rule, Site::Leaf(node), &hit.label, why);
-            }
-        }
-        let mut of_leaf: Vec<Vec<Replacement>> = run.iter().map(|_| Vec::new()).collect();
-        for mut hit in self.united_of_acting(hits) {
-            let parts: Vec<_> = pieces(&borders, &hit.range).collect();
-            for (part, at) in &parts {
-                let at = at.start - borders[*part]..at.end - borders[*part];
-                hit.kept_by = hit.kept_by.or(guarded.keeper(run[*part], &at));
-            }
-            let terms = self.terms(&hit);
-            let redaction = match self.redaction(&hit, self.with(hit.rule), &text, &self.seen(run[0])) {
-                Ok(redaction) => redaction,
-                Err(collision) => return self.collided(hit.rule, &collision),
-            };
-            let mut replacement = redaction.replacement.clone();
-            for (part, at) in parts {
-                let at = at.start - borders[part]..at.end - borders[part];
-                let (replacement, terms) = (std::mem::take(&mut replacement), terms.clone());
-                of_leaf[part].push((hit.rule, Redaction { at, replacement, terms, ..redaction.clone() }));
-            }
-        }
-        for ((&node, replacements), at) in run.iter().zip(of_leaf).zip(borders.windows(2)) {
-            if !replacements.is_empty() {
-                let replacements = not_blank(replacements, &text[at[0]..at[1]]);
-                self.replace(node, replacements);
-            }
-        }
-    }
-}
-
-/// Puts a mask in the place of the last piece where nothing would be left of a part: APIs refuse a
-/// part without text.
-fn not_blank(mut replacements: Vec<Replacement>, text: &str) -> Vec<Replacement> {
-    let mut at = 0;
-    let mut blank = true;
-    for (_, redaction) in &replacements {
-        blank &= text[at..redaction.at.start].trim().is_empty() && redaction.replacement.trim().is_empty();
-        at = redaction.at.end;
-    }
-    if blank
-        && text[at..].trim().is_empty()
-        && !text.trim().is_empty()
-        && let Some((_, last)) = replacements.last_mut()
-    {
-        last.replacement = mask(&last.label);
-    }
-    replacements
 }
 
 /// Returns the stretches of a joined text within reach of a border, united where they touch.

@@ -6,6 +6,7 @@
 //! to see and that it has not answered for before. Nothing is changed here: the outcome says what
 //! was found where.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -52,7 +53,7 @@ impl<'s, 'p> Search<'s, 'p> {
         // All of them apply to most leaves: a list of its own is for a leaf to which one does not.
         let mut applying: Option<Rules<'p>> = None;
         for (place, &(rule, redact)) in rules.iter().enumerate() {
-            match (self.applies_to(rule, &leaf, &subject), &mut applying) {
+            match (self.applies(rule, &leaf, || subject.text().into()), &mut applying) {
                 (true, Some(applying)) => applying.push((rule, redact)),
                 (false, None) => applying = Some(rules[..place].to_vec()),
                 (true, None) | (false, Some(_)) => {}
@@ -135,15 +136,13 @@ impl<'s, 'p> Search<'s, 'p> {
         self.wanted = wanted;
     }
 
-    /// Whether a rule applies to a leaf. Its text is read only where the rule's condition is about that.
-    fn applies_to(&mut self, rule: RuleIndex, leaf: &Leaf<'_>, subject: &Subject<'_>) -> bool {
-        match self.run.steady_selection(rule) {
-            Some(selection) => selection.selects(leaf),
-            None => self.applies(rule, leaf, subject.text()),
-        }
-    }
-
-    pub(super) fn applies(&mut self, rule: RuleIndex, leaf: &Leaf<'_>, text: &str) -> bool {
+    /// Whether a rule applies to a leaf with a text, which is read only where its condition is about that.
+    pub(super) fn applies<'t>(
+        &mut self,
+        rule: RuleIndex,
+        leaf: &Leaf<'_>,
+        text: impl FnOnce() -> Cow<'t, str>,
+    ) -> bool {
         match self.run.applies(rule, leaf, text) {
             Ok(applies) => applies,
             Err(error) => {

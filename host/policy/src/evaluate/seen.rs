@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use leafgate_tree::{NodeId, SectionId, SectionKind};
+use leafgate_tree::{NodeId, Section, SectionId, SectionKind};
 use leafgate_vault::{FileName, Seen};
 
 use super::Run;
@@ -11,41 +11,45 @@ use crate::called;
 use crate::condition::FactArguments;
 
 impl Run<'_> {
+    /// Returns the call or the result that a section stands in, where it is one of these, and what the tool was
+    /// called with.
+    fn call_around(
+        &self,
+        section: Option<SectionId>,
+        kinds: &[SectionKind],
+    ) -> Option<(&Section, Option<NodeId>)> {
+        let mut around = self.document.way_out(section);
+        let id = around.find(|&id| kinds.contains(&self.document.section(id).kind))?;
+        let arguments = self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id);
+        Some((self.document.section(id), arguments.copied()))
+    }
+
     /// Returns what the tool was called with whose call or result a section stands in, where a condition of
     /// the policy asks.
-    pub(super) fn called_with(&self, mut section: Option<SectionId>) -> FactArguments<'_> {
-        while let Some(id) = section.filter(|_| self.policy.lookup.asked.arguments) {
-            let at = self.document.section(id);
-            if matches!(at.kind, SectionKind::ToolCall | SectionKind::ToolResult) {
-                let arguments = self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id);
-                let file = at.call_before.as_ref().and_then(|call| call.file.as_deref());
-                return match (arguments, file) {
-                    (Some(&node), _) => FactArguments::Node(self.document, node),
-                    (None, Some(file)) => FactArguments::File(file),
-                    (None, None) => FactArguments::Unknown,
-                };
-            }
-            section = at.parent;
+    pub(super) fn called_with(&self, section: Option<SectionId>) -> FactArguments<'_> {
+        let asked = section.filter(|_| self.policy.lookup.asked.arguments);
+        match self.call_around(asked, &[SectionKind::ToolCall, SectionKind::ToolResult]) {
+            None => FactArguments::Unknown,
+            Some((_, Some(node))) => FactArguments::Node(self.document, node),
+            Some((at, None)) => known_file(at).map_or(FactArguments::Unknown, FactArguments::File),
         }
-        FactArguments::Unknown
     }
 
     /// Returns where a leaf stands.
     pub(super) fn seen(&self, node: NodeId) -> Arc<Seen> {
-        let mut section = self.document.section_of(node);
-        while let Some(id) = section {
-            let at = self.document.section(id);
-            if at.kind == SectionKind::ToolResult {
-                let arguments = self.arguments.get_or_init(|| self.document.tool_arguments()).get(&id);
-                let name = match (at.tool.as_deref(), arguments) {
-                    (Some(tool), Some(&arguments)) => called::file_read(tool, self.document, arguments),
-                    _ => at.call_before.as_ref().and_then(|call| call.file.as_deref().map(str::to_owned)),
-                };
-                let file = name.and_then(|name| FileName::parse(&name));
-                return Arc::new(Seen { tool: at.tool.clone(), file });
-            }
-            section = at.parent;
-        }
-        Arc::default()
+        let section = self.document.section_of(node);
+        let Some((at, arguments)) = self.call_around(section, &[SectionKind::ToolResult]) else {
+            return Arc::default();
+        };
+        let name = match (at.tool.as_deref(), arguments) {
+            (Some(tool), Some(arguments)) => called::file_read(tool, self.document, arguments),
+            _ => known_file(at).map(str::to_owned),
+        };
+        Arc::new(Seen { tool: at.tool.clone(), file: name.and_then(|name| FileName::parse(&name)) })
     }
+}
+
+/// Returns the file of a call that the conversation before knows.
+fn known_file(section: &Section) -> Option<&str> {
+    section.call_before.as_ref()?.file.as_deref()
 }

@@ -10,7 +10,7 @@ use super::Run;
 use crate::outside::Outside;
 
 /// Where a text stands that redact rules search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Site {
     /// A leaf, or a string that spells a document and was set as a whole.
     Leaf(NodeId),
@@ -27,6 +27,7 @@ pub(crate) enum Site {
     /// A text of a packed file in the body, by its number in the context.
     File(usize),
     /// A text that is not part of the request.
+    #[default]
     Elsewhere,
 }
 
@@ -107,7 +108,7 @@ impl Run<'_> {
     }
 
     fn outside_place(&self, number: usize, in_name: bool) -> String {
-        let Some(Outside { part, .. }) = self.outside.get(number) else {
+        let Some(Outside { part, .. }) = self.request.context.outside.get(number) else {
             return "a part outside the body".to_owned();
         };
         match (in_name, self.tainted_names.contains(&number)) {

@@ -17,6 +17,7 @@ use crate::memo::{Digest, Memo};
 use crate::work;
 
 /// One text to search, and what detectors may know about it.
+#[derive(Default)]
 pub(super) struct Subject<'s> {
     pub(super) site: Site,
     /// The text, once somebody asked: see [`Subject::text`].
@@ -40,24 +41,7 @@ pub(super) struct Subject<'s> {
 impl<'s> Subject<'s> {
     /// Returns a text of which nothing else is known.
     pub(super) fn new(site: Site, text: impl Into<Cow<'s, str>>) -> Self {
-        Subject { decoded: OnceCell::from(text.into()), ..Subject::unread(site) }
-    }
-
-    fn unread(site: Site) -> Self {
-        Subject {
-            site,
-            decoded: OnceCell::new(),
-            digest: OnceCell::new(),
-            leaf: None,
-            key: Cow::Borrowed(""),
-            kind: LeafKind::Other,
-            value: ValueType::Text,
-            role: Role::Other,
-            tool: None,
-            access: Access::Open,
-            unwalked: false,
-            beneath: None,
-        }
+        Subject { site, decoded: OnceCell::from(text.into()), ..Subject::default() }
     }
 
     /// Returns the present text of a leaf.
@@ -76,6 +60,7 @@ impl<'s> Subject<'s> {
     /// Returns the text of a leaf as it was received.
     pub(super) fn received(leaf: Leaf<'s>, unwalked: bool) -> Self {
         Subject {
+            site: Site::Leaf(leaf.id()),
             leaf: Some(leaf),
             key: leaf.key(),
             kind: leaf.kind(),
@@ -84,7 +69,7 @@ impl<'s> Subject<'s> {
             tool: leaf.tool(),
             access: leaf.access(),
             unwalked,
-            ..Subject::unread(Site::Leaf(leaf.id()))
+            ..Subject::default()
         }
     }
 

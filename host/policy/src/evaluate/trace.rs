@@ -12,10 +12,9 @@ use leafgate_detect::Label;
 use leafgate_tree::{Author, Document, Draft, Edit, EditKind, Leaf, NodeId, Section};
 use leafgate_vault::Vault;
 
-use super::classify::classified;
 use super::site::complaint;
 use super::{Evaluation, Run};
-use crate::condition::Unmet;
+use crate::condition::{RequestFacts, Unmet};
 use crate::explain_request::{LeafAccount, LeafRule, Near, RequestExplanation, RuleAccount};
 use crate::index::RuleIndex;
 use crate::report::{MAX_WOULD, Would};
@@ -27,8 +26,8 @@ use crate::{Context, Policy};
 /// What rules make of leaves.
 #[derive(Default)]
 pub(super) struct Trace {
-    /// By rule; `None` for a rule that was not asked.
-    answers: Vec<Option<Vec<Answer>>>,
+    /// What each rule that was asked said, leaf by leaf.
+    answers: BTreeMap<RuleIndex, Vec<Answer>>,
     /// What rules let stand in leaves, and why: no edit and no hold tells of it.
     stood: Vec<Stood>,
     /// Of rules that count findings, how many there are and how many there must be.
@@ -45,11 +44,6 @@ struct Stood {
 }
 
 impl Trace {
-    /// A trace in which no rule was asked yet.
-    pub(super) fn of(policy: &Policy) -> Trace {
-        Trace { answers: policy.rules.iter().map(|_| None).collect(), ..Trace::default() }
-    }
-
     /// How much a rule has found of what it asks for.
     fn counted(&self, rule: RuleIndex) -> Option<String> {
         let (found, least) = self.counts.get(&rule)?;
@@ -58,11 +52,6 @@ impl Trace {
             missing => format!(", {missing} missing"),
         };
         Some(format!("counts findings: {found} of at least {least}{missing}"))
-    }
-
-    /// What a rule said, leaf by leaf.
-    fn answers(&self, rule: RuleIndex) -> Option<&[Answer]> {
-        self.answers.get(rule.get())?.as_deref()
     }
 
     /// What a rule let stand in a leaf, one line for each reason, in its order.
@@ -104,10 +93,7 @@ enum Miss {
     /// An earlier rule left it out.
     LeftOut,
     Field(Field),
-    /// A term of the condition is false, by its place.
-    Term(usize),
-    /// The condition failed.
-    Failed(String),
+    Condition(Unmet),
 }
 
 impl Policy {
@@ -121,22 +107,19 @@ impl Policy {
         vault: &Vault,
         leaves: &[NodeId],
     ) -> (Evaluation, RequestExplanation) {
-        let (document, begun) = classified(self, &document, context, vault, true);
-        let document = &document;
-        let mut run = Run::new(self, document, context, vault).go_on(begun);
-        run.trace.get_or_insert_with(|| Trace::of(self));
-        run.run_phases(|_| {});
-        let trace = run.trace.take().unwrap_or_default();
-        let evaluation = run.finish();
-        let rules = (0..self.rules.len()).map(RuleIndex::new);
-        let leaves = leaves.iter().filter_map(|&node| document.settable(node));
-        let explanation = RequestExplanation {
-            generation: self.generation_name(),
-            format: document.format().name(),
-            rules: rules.map(|index| run.rule_account(&trace, &evaluation, index)).collect(),
-            leaves: leaves.map(|leaf| run.leaf_account(&trace, &evaluation, &leaf)).collect(),
-        };
-        (evaluation, explanation)
+        self.classified(&document, context, vault, true, |mut run| {
+            let evaluation = run.run_phases(|_| {}, Run::rewrite);
+            let trace = run.trace.take().unwrap_or_default();
+            let rules = (0..self.rules.len()).map(RuleIndex::new);
+            let leaves = leaves.iter().filter_map(|&node| run.document.settable(node));
+            let explanation = RequestExplanation {
+                generation: self.generation_name(),
+                format: run.document.format().name(),
+                rules: rules.map(|index| run.rule_account(&trace, &evaluation, index)).collect(),
+                leaves: leaves.map(|leaf| run.leaf_account(&trace, &evaluation, &leaf)).collect(),
+            };
+            (evaluation, explanation)
+        })
     }
 }
 
@@ -144,7 +127,7 @@ impl Run<'_> {
     /// Says what a rule made of the request.
     fn rule_account(&self, trace: &Trace, evaluation: &Evaluation, index: RuleIndex) -> RuleAccount {
         let (rule, report) = (&self.policy.rules[index], &evaluation.report.rules[index]);
-        let answers = trace.answers(index).unwrap_or_default();
+        let answers = trace.answers.get(&index).map(Vec::as_slice).unwrap_or_default();
         let matched = answers.iter().filter(|answer| answer.miss.is_none()).count();
         RuleAccount {
             rule: rule.id.to_string(),
@@ -166,8 +149,8 @@ impl Run<'_> {
         let pointer = evaluation.draft.pointer(leaf.id());
         let of_rule = |index: RuleIndex| {
             let rule = &self.policy.rules[index];
-            let answers = trace.answers(index).unwrap_or_default();
-            let miss = || answers.iter().find(|answer| answer.node == leaf.id())?.miss.as_ref();
+            let answers = || trace.answers.get(&index).into_iter().flatten();
+            let miss = || answers().find(|answer| answer.node == leaf.id())?.miss.as_ref();
             let why_not = self.not_asked(trace, index).or_else(|| Some(self.words(rule, leaf, miss()?)));
             let mut did = did_at(evaluation, (index, rule), leaf.id(), &pointer);
             did.extend(trace.stood(index, leaf.id()));
@@ -197,7 +180,7 @@ impl Run<'_> {
         if self.active[index.get()].is_none() {
             return Some(why_not(&self.policy.rules[index], self.document, &self.request));
         }
-        trace.answers(index).is_none().then(|| NOT_ASKED.to_owned())
+        (!trace.answers.contains_key(&index)).then(|| NOT_ASKED.to_owned())
     }
 
     /// Takes down what a rule makes of every leaf, where somebody wants to know.
@@ -205,7 +188,7 @@ impl Run<'_> {
         let Some(mut trace) = self.trace.take() else { return };
         let document = self.document;
         let answers = document.leaves().map(|leaf| Answer { node: leaf.id(), miss: self.miss(index, &leaf) });
-        trace.answers[index.get()] = Some(answers.collect());
+        trace.answers.insert(index, answers.collect());
         self.trace = Some(trace);
         self.report.rules[index].micros.get_or_insert(0);
     }
@@ -240,10 +223,7 @@ impl Run<'_> {
         }
         let (condition, _) = active.condition?;
         let (text, key) = (self.draft.text(leaf.id()).into_cow(), leaf.key());
-        match condition.unmet_by_leaf(&self.request, self.facts(leaf, &text, &key))? {
-            Unmet::Term(place) => Some(Miss::Term(place)),
-            Unmet::Failed(error) => Some(Miss::Failed(error.to_string())),
-        }
+        condition.unmet_by_leaf(&self.request, self.facts(leaf, &text, &key)).map(Miss::Condition)
     }
 
     /// The leaf that a rule came nearest to, and what kept it away. A leaf that fails a condition is
@@ -278,11 +258,11 @@ impl Run<'_> {
                 "it is not in the latest message of the user".to_owned()
             }
             Miss::Field(Field::Place) => format!("its path is not {}", wanted(Field::Place)),
-            Miss::Term(place) => {
+            Miss::Condition(Unmet::Term(place)) => {
                 let term = rule.when.as_ref().map_or("", |when| when.term(*place));
                 format!("`when` is false: {term}")
             }
-            Miss::Failed(why) => why.clone(),
+            Miss::Condition(Unmet::Failed(error)) => error.to_string(),
         }
     }
 
@@ -347,7 +327,7 @@ pub(super) enum WouldAt {
 }
 
 /// Why a rule does not apply to a request at all.
-fn why_not(rule: &Rule, document: &Document, request: &crate::condition::RequestFacts) -> String {
+fn why_not(rule: &Rule, document: &Document, request: &RequestFacts<'_>) -> String {
     if rule.on != On::Request {
         return format!("it is about answers: `on = \"{}\"`", rule.on);
     }
@@ -395,22 +375,16 @@ fn did(report: &crate::RuleReport, evaluation: &Evaluation, rule: &Rule) -> Vec<
     did.extend(report.errors.iter().map(|error| format!("failed: {error}")));
     let holds = holds_of(evaluation, rule);
     did.extend(holds.iter().map(|(how, hold)| format!("{how} the request: {}", hold.detail)));
-    did.extend(routed(evaluation, rule));
+    if let crate::Verdict::Route(route) = &evaluation.verdict
+        && route.rule == rule.id
+    {
+        did.push(format!("routes the request to `{}`: {}", route.to, route.detail));
+    }
     did.extend(report.would.iter().take(MAX_WOULD).map(|would| format!("would {would}")));
     if let Some(more) = report.would.len().checked_sub(MAX_WOULD).filter(|more| *more > 0) {
         did.push(format!("would do {more} more"));
     }
     did
-}
-
-/// Where a rule sends the request.
-fn routed(evaluation: &Evaluation, rule: &Rule) -> Option<String> {
-    match &evaluation.verdict {
-        crate::Verdict::Route(route) if route.rule == rule.id => {
-            Some(format!("routes the request to `{}`: {}", route.to, route.detail))
-        }
-        _ => None,
-    }
 }
 
 /// Returns what an edit did to a leaf.
@@ -438,10 +412,7 @@ fn did_at(
     pointer: &str,
 ) -> Vec<String> {
     let draft = &evaluation.draft;
-    let is_own = |author: &Author| match author {
-        Author::Rule { id } | Author::Plugin { rule: id, .. } => *id == rule.id,
-        Author::SavedEdit { .. } | Author::Person => false,
-    };
+    let is_own = |author: &Author| author.of_rule() == Some(&rule.id);
     let mut did = Vec::new();
     for made in draft.redactions().filter(|made| made.node == node && is_own(&made.author)) {
         did.push(format!("redacted {}", made.label));
@@ -469,12 +440,8 @@ fn did_at(
             None => format!("could not replace {what}"),
         });
     }
-    let at = evaluation.report.rules.iter().find(|report| report.rule == rule.id);
-    let would = at.into_iter().flat_map(|report| &report.would);
-    did.extend(
-        would
-            .filter(|would| would.at.as_deref() == Some(pointer))
-            .map(|would| format!("would {}", would.what)),
-    );
+    let would = evaluation.report.rules[index].would.iter();
+    let here = would.filter(|would| would.at.as_deref() == Some(pointer));
+    did.extend(here.map(|would| format!("would {}", would.what)));
     did
 }

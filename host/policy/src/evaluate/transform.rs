@@ -21,7 +21,7 @@ use super::replace::refusal;
 use super::site::{Site, Why};
 use crate::index::RuleIndex;
 use crate::loaded::LoadedPlugin;
-use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform};
+use crate::rule::{Action as RuleAction, Edit, Phase, Sees, Transform, With};
 use crate::verdict::Cause;
 use crate::work;
 
@@ -84,7 +84,11 @@ impl<'p> Run<'p> {
                 self.take_back(before);
                 match &dropped {
                     Dropped::Fault(fault) => {
-                        self.transformer_failed(index, &loaded.name, fault, &selected);
+                        let node = fault.parts().0.and_then(|place| selected.get(place)).copied();
+                        if let Some(words) = fault.words() {
+                            self.say(index, &loaded.name, "failure", node, words.expose());
+                        }
+                        self.plugin_failed(index, &loaded.name, fault, node);
                     }
                     Dropped::Collision(collision) => self.collided(index, collision),
                 }
@@ -176,8 +180,8 @@ impl<'p> Run<'p> {
         let request = TransformRequest {
             format: self.request.format,
             model: &self.request.model,
-            session: &self.request.session,
-            subagent: self.request.subagent,
+            session: self.request.context.session,
+            subagent: self.request.context.subagent.unwrap_or_default(),
             sections: &sections,
             leaves: &leaves,
         };
@@ -307,20 +311,8 @@ impl<'p> Run<'p> {
 
     /// A monitored rule gets masks: nothing of what it does is kept, and the vault is not told.
     fn tokens(&self, index: RuleIndex, hits: &[Hit], text: &str) -> Result<Vec<Redaction>, Dropped> {
-        let monitors = self.policy.rules[index].monitors();
-        let token = |hit: &Hit| {
-            let label = hit.label.as_str();
-            let replacement = match monitors {
-                true => leafgate_vault::mask(label),
-                false => {
-                    let token =
-                        self.vault.tokenize(label, &text[hit.range.clone()]).map_err(Dropped::Collision)?;
-                    token.as_str().to_owned()
-                }
-            };
-            let detector = Some(hit.detector.as_str().into());
-            Ok(Redaction { detector, ..Redaction::new(hit.range.clone(), label, replacement) })
-        };
+        let with = if self.policy.rules[index].monitors() { With::Mask } else { With::Token };
+        let token = |hit: &Hit| self.redaction(hit, with, text, None).map_err(Dropped::Collision);
         hits.iter().map(token).collect()
     }
 
@@ -365,7 +357,8 @@ fn shown_leaf(shown: &[ShownLeaf], target: Target) -> Result<&ShownLeaf, Dropped
 
 /// The message that a section is, or is a part of.
 fn message_around(document: &Document, node: NodeId) -> Option<SectionId> {
-    std::iter::successors(document.section_of(node), |&section| document.section(section).parent)
+    document
+        .way_out(document.section_of(node))
         .find(|&section| document.section(section).node_type == NodeType::Message)
 }
 

@@ -24,9 +24,9 @@ const MAX_WORDS: usize = 1000;
 const WITHHELD: &str = "(withheld: a detector failed on it)";
 
 impl Run<'_> {
-    /// Records that a detector plugin gave no answer. What it said is withheld: it reads what
-    /// nobody has redacted yet, and it is itself the detector that could tell.
-    pub(super) fn detector_failed(
+    /// Records that a plugin gave no usable answer, about a value where that is known. What a detector said is
+    /// withheld: it reads what nobody has redacted yet, and it is itself the detector that could tell.
+    pub(super) fn plugin_failed(
         &mut self,
         index: RuleIndex,
         plugin: &str,
@@ -41,21 +41,6 @@ impl Run<'_> {
         let Some(leaf) = node.and_then(|node| self.document.settable(node)) else { return String::new() };
         let (bytes, at) = (self.draft.text(leaf.id()).expose().len(), self.draft.pointer(leaf.id()));
         format!(", on the {} of {bytes} bytes at {at}", leaf.kind())
-    }
-
-    /// Records that a transformer gave no usable answer to a call about these leaves.
-    pub(super) fn transformer_failed(
-        &mut self,
-        index: RuleIndex,
-        plugin: &Arc<str>,
-        fault: &Fault,
-        given: &[NodeId],
-    ) {
-        let node = fault.parts().0.and_then(|place| given.get(place)).copied();
-        if let Some(words) = fault.words() {
-            self.say(index, plugin, "failure", node, words.expose());
-        }
-        self.rule_failed(index, told(plugin, fault) + &self.told_leaf(node));
     }
 
     /// Puts a plugin's remark into the report, redacted.
@@ -93,7 +78,7 @@ impl Run<'_> {
             Fact::RequestFormat => request.format.to_owned(),
             Fact::RequestModel if request.model.is_empty() => "no model".to_owned(),
             Fact::RequestModel => name(&request.model),
-            Fact::RequestAgent => request.agent.clone(),
+            Fact::RequestAgent => request.context.agent.unwrap_or_default().to_owned(),
             Fact::RequestBytes => request.bytes.to_string(),
             Fact::RequestTokens => request.tokens.to_string(),
             Fact::RequestMessages => request.messages.to_string(),

@@ -9,7 +9,11 @@ use crate::endpoint::endpoint;
 use crate::said::{Asked, Said};
 
 /// Collects the facts of a request.
-pub(crate) fn request_facts(asked: &Asked, document: &Document, context: &Context<'_>) -> RequestFacts {
+pub(crate) fn request_facts<'a>(
+    asked: &Asked,
+    document: &Document,
+    context: &Context<'a>,
+) -> RequestFacts<'a> {
     let model = match context.model {
         Some(model) => model.to_owned(),
         None => document.model().unwrap_or_default().into_owned(),
@@ -17,16 +21,12 @@ pub(crate) fn request_facts(asked: &Asked, document: &Document, context: &Contex
     let models = document.models();
     let models = models.iter().map(AsRef::as_ref).chain(context.other_models.iter().map(String::as_str));
     RequestFacts {
+        context: *context,
         format: document.format().name(),
         other_models: models.filter(|other| *other != model).map(Into::into).collect(),
         model,
         stream: context.stream.unwrap_or_else(|| document.streams()),
-        session: context.session.to_owned(),
-        agent: context.agent.unwrap_or_default().to_owned(),
-        subagent: context.subagent.unwrap_or_default(),
-        upstream: context.upstream.unwrap_or_default().to_owned(),
-        upstream_name: context.upstream_name.unwrap_or_default().to_owned(),
-        endpoint: endpoint(context.endpoint.unwrap_or_default()).into_owned(),
+        endpoint: endpoint(context.endpoint.unwrap_or_default()),
         project: asked.project.then(|| project(document)).flatten().unwrap_or_default(),
         bytes: document.source().len(),
         tokens: if asked.tokens { tokens(document) } else { 0 },

@@ -59,10 +59,10 @@ impl OfRequest {
     }
 
     /// Returns true if and only if a rule with it applies to a request.
-    pub(crate) fn applies(&self, reach: Reach, format: Format, request: &RequestFacts) -> bool {
+    pub(crate) fn applies(&self, reach: Reach, format: Format, request: &RequestFacts<'_>) -> bool {
         self.formats.allows(Bits::of(format as usize))
             && self.stream.is_none_or(|stream| stream == request.stream)
-            && self.subagent.is_none_or(|subagent| subagent == request.subagent)
+            && self.subagent.is_none_or(|subagent| subagent == request.context.subagent.unwrap_or_default())
             && self.is_for_models(reach, request)
             && self.by_name(request).iter().all(|(_, wanted, names)| wanted.fits_one_of(reach, names))
             && self.headers.iter().all(|header| header.fits(reach, &request.said.headers))
@@ -71,11 +71,16 @@ impl OfRequest {
 
     /// The fields of one text each, what they want, and the names that a request has there; empty ones
     /// are not known.
-    fn by_name<'r>(&'r self, request: &'r RequestFacts) -> [(&'static str, &'r NameMatch, Vec<&'r str>); 5] {
+    fn by_name<'r>(
+        &'r self,
+        request: &'r RequestFacts<'r>,
+    ) -> [(&'static str, &'r NameMatch, Vec<&'r str>); 5] {
+        let Context { agent, session, upstream, upstream_name, .. } = request.context;
+        let upstream = vec![upstream.unwrap_or_default(), upstream_name.unwrap_or_default()];
         [
-            ("agent", &self.agents, vec![&request.agent]),
-            ("session", &self.sessions, vec![&request.session]),
-            ("upstream", &self.upstreams, vec![&request.upstream, &request.upstream_name]),
+            ("agent", &self.agents, vec![agent.unwrap_or_default()]),
+            ("session", &self.sessions, vec![session]),
+            ("upstream", &self.upstreams, upstream),
             ("endpoint", &self.endpoints, vec![&request.endpoint]),
             ("project", &self.projects, vec![&request.project]),
         ]
@@ -107,7 +112,7 @@ impl OfRequest {
 
     /// Whether the model fits. Servers differ in which of several models they ask: what allows must
     /// fit all of them, and all else one.
-    fn is_for_models(&self, reach: Reach, request: &RequestFacts) -> bool {
+    fn is_for_models(&self, reach: Reach, request: &RequestFacts<'_>) -> bool {
         let fits = |model: &String| self.models.fits_model(reach, model);
         let mut others = request.other_models.iter();
         match reach {
@@ -118,7 +123,7 @@ impl OfRequest {
 
     /// Returns the first field that does not fit a request, with what it asks for and what the request
     /// has; `None` where all fit. The values of headers and options are not told.
-    pub(crate) fn miss(&self, reach: Reach, format: Format, request: &RequestFacts) -> Option<String> {
+    pub(crate) fn miss(&self, reach: Reach, format: Format, request: &RequestFacts<'_>) -> Option<String> {
         let missed = |field: &str, wanted: &NameMatch, name: &str| {
             let has = if name.is_empty() { "not known".to_owned() } else { format!("`{name}`") };
             let case = if wanted.misses_by_case(name) { " (case counts; `ignore-case = true`)" } else { "" };
@@ -148,7 +153,7 @@ impl OfRequest {
         (!fits)
             .then(|| format!("its format is `{}`, and not {formats}", format.name()))
             .or_else(|| truth("stream", self.stream, request.stream))
-            .or_else(|| truth("subagent", self.subagent, request.subagent))
+            .or_else(|| truth("subagent", self.subagent, request.context.subagent.unwrap_or_default()))
             .or_else(models)
             .or_else(by_name)
             .or_else(|| said("header", &self.headers, &request.said.headers))

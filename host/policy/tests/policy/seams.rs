@@ -129,6 +129,20 @@ fn what_one_part_holds_alone_is_replaced_as_ever() {
     assert_eq!(evaluation.report.rules[0].findings["SECRET"], 2);
 }
 
+/// Two rules find the same, and each part counts once for each of them, whatever else is found in it.
+#[test]
+fn beside_a_value_over_a_border_each_finding_and_each_part_counts_once() {
+    let mail = RULES.replace("[\"secrets\"]", "[\"pii/email\"]");
+    let policy = policy(&[&*mail, &mail.replace("id = \"secrets\"", "id = \"again\"")].concat());
+    let part = |text: &str| json!({"type": "text", "text": text});
+    let parts = [part("mail jane@exam"), part("ple.org, then a@example.org and b@example.org")];
+    let evaluation = evaluate(&policy, &json!({"messages": [{"role": "user", "content": parts}]}));
+    assert_eq!(evaluation.recall.detectors()["pii/email"], 3);
+    let matched: Vec<usize> = evaluation.report.rules.iter().map(|rule| rule.matched).collect();
+    assert_eq!(matched, [2, 2]);
+    assert_eq!(evaluation.report.rules[1].findings["EMAIL"], 3);
+}
+
 #[test]
 fn a_piece_in_a_signed_part_holds() {
     let [first, second, third] = pieces();

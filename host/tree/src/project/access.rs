@@ -10,11 +10,12 @@ use crate::media::{self, FileKind};
 
 leafgate_words::words! {
     /// Who may change a leaf, and who looks at it.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Access {
         /// Everybody; all detectors look.
+        #[default]
         Open = "open",
         /// A person only, since another value changes what the request means to the API. Detectors with a prefix look.
         Protected = "protected",
