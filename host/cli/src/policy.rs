@@ -103,7 +103,7 @@ fn code_cache() -> Option<Arc<CodeCache>> {
 }
 
 /// The one argument with which this program compiles a component. No command has this name.
-const COMPILE: &str = "--compile-component";
+pub(crate) const COMPILE: &str = "--compile-component";
 
 fn compiler() -> Compiler {
     match cfg!(test) {
@@ -113,19 +113,13 @@ fn compiler() -> Compiler {
     }
 }
 
-/// Compiles a component from standard input to standard output if this process was started for
-/// that.
-pub(crate) fn compile_if_asked() -> Option<Exit> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
-        return None;
-    }
-    let compiled = compile_worker(io::stdin().lock(), io::stdout().lock(), bind);
-    Some(match compiled {
+/// Compiles a component from standard input to standard output.
+pub(crate) fn compile() -> Exit {
+    match compile_worker(io::stdin().lock(), io::stdout().lock(), bind) {
         Ok(true) => Exit::Done,
         Ok(false) => Exit::Unmet,
         Err(_) => Exit::Bad,
-    })
+    }
 }
 
 /// Has this process end when its processor time is over, and a little after its loader's patience,

@@ -23,6 +23,7 @@ pub(crate) use crate::exit::Exit;
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
     colours: bool,
+    /// Whether what commands find is written as JSON.
     pub(crate) is_json: bool,
 }
 
@@ -44,12 +45,6 @@ impl Printer {
         let out = io::stdout();
         let colours = may_colour(&out);
         Printer { out: io::BufWriter::new(out), colours, is_json: false }
-    }
-
-    /// Has what commands find be written as JSON, where that was asked for.
-    pub(crate) fn with_json(mut self, is_json: bool) -> Self {
-        self.is_json = is_json;
-        self
     }
 
     /// Writes what a command has found: as JSON where that was asked for, else as `print` shows it to
