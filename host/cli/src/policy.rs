@@ -30,7 +30,8 @@ pub(crate) fn load(source: &PolicySource) -> Result<Policy, leafgate_policy::Loa
         masking::know(known);
     }
     let (managed, now) = (managed()?, SystemTime::now());
-    let loaded = Policy::load_knowing(source, managed.as_ref(), &LazyLoader::default(), now, known)?;
+    let attempt = LoadAttempt { loader: &LazyLoader::default(), abandoned: &|| false };
+    let loaded = Policy::load_knowing(source, managed.as_ref(), &attempt, now, known)?;
     Ok(team::known_to(loaded, source))
 }
 
@@ -56,23 +57,21 @@ impl LazyLoader {
         LazyLoader { quarantine: true, ..LazyLoader::default() }
     }
 
-    /// Loads a plugin, and stops compiling it once `abandoned` returns true.
-    pub(crate) fn load_unless(
-        &self,
-        source: &PluginSource,
-        abandoned: &dyn Fn() -> bool,
-    ) -> Result<Arc<dyn Plugin>, LoadError> {
+    fn get(&self) -> Result<&WasmLoader, LoadError> {
         let made = || loader_with(None, self.quarantine).map_err(|error| error.to_string());
-        match self.loader.get_or_init(made) {
-            Ok(loader) => loader.load_unless(source, abandoned),
-            Err(message) => Err(LoadError::new(message)),
-        }
+        self.loader.get_or_init(made).as_ref().map_err(LoadError::new)
     }
 }
 
-impl PluginLoader for LazyLoader {
+/// The loader for one attempt, which stops compiling once `abandoned` returns true.
+pub(crate) struct LoadAttempt<'a> {
+    pub(crate) loader: &'a LazyLoader,
+    pub(crate) abandoned: &'a dyn Fn() -> bool,
+}
+
+impl PluginLoader for LoadAttempt<'_> {
     fn load(&self, source: &PluginSource) -> Result<Arc<dyn Plugin>, LoadError> {
-        self.load_unless(source, &|| false)
+        self.loader.get()?.load_unless(source, self.abandoned)
     }
 }
 
