@@ -139,7 +139,7 @@ fn off(status: &Status) -> Option<ClientFinding> {
 
 async fn upstreams(status: &Status) -> Vec<ClientFinding> {
     let mut findings = Vec::new();
-    for ClientWay { url: at, upstream, policy } in ClientWay::all(status, "") {
+    for ClientWay { url: at, upstream, policy, .. } in ClientWay::all(status, "") {
         let upstream = &shown_url(upstream);
         findings.push(match unreachable(&at).await {
             Ok(Some(message)) => {
