@@ -91,7 +91,8 @@ fn loader_with(log: Option<LogSink>, quarantine: bool) -> anyhow::Result<WasmLoa
 fn code_cache() -> Option<Arc<CodeCache>> {
     // Tests of this crate read the machine's environment.
     let folder = home::cache_folder().filter(|_| !cfg!(test))?.join("plugins");
-    let opened = home::code_secret().and_then(|secret| Ok(CodeCache::open(folder, secret)?));
+    let secret = home::installation().map(|key| key.secret_for("compiled plugins"));
+    let opened = secret.and_then(|secret| Ok(CodeCache::open(folder, secret)?));
     match opened {
         Ok(cache) => Some(Arc::new(cache)),
         Err(error) => {

@@ -135,16 +135,12 @@ impl Printer {
 
     /// Writes JSON over several lines.
     pub(crate) fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
-        self.json_text(&text)?;
-        self.out.write_all(b"\n")
+        self.json_text(&(serde_json::to_string_pretty(value)? + "\n"))
     }
 
     /// Writes JSON in one line.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let text = serde_json::to_string(value).map_err(io::Error::other)?;
-        self.json_text(&text)?;
-        self.out.write_all(b"\n")
+        self.json_text(&(serde_json::to_string(value)? + "\n"))
     }
 
     /// Writes JSON text that must keep its spelling.
