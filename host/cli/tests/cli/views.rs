@@ -175,9 +175,9 @@ fn rule_files_have_a_schema_and_a_reference() {
         assert_eq!(bench.run(group, "").shown(), bench.run(&words, "").shown(), "{group:?}");
     }
     let unknown = bench.run(&["plugin", "help", "nothing"], "");
-    assert!(unknown.code == 2 && unknown.err.contains("no subcommand `nothing`"), "{}", unknown.shown());
+    assert!(unknown.code == 2 && unknown.err.contains("unrecognized subcommand 'nothing'"), "{}", unknown.shown());
     let unknown = bench.run(&["help", "nothing"], "");
-    assert!(unknown.code == 2 && unknown.err.contains("no subcommand `nothing`"), "{}", unknown.shown());
+    assert!(unknown.code == 2 && unknown.err.contains("unrecognized subcommand 'nothing'"), "{}", unknown.shown());
 }
 
 #[test]
