@@ -22,7 +22,12 @@ pub(crate) enum AgentsCommand {
     /// Check a team's file and say everything that is wrong with it
     Check(FileArgs),
     /// Show the agents of a team's file, or one with its whole prompt
-    Show(ShowArgs),
+    Show {
+        /// The team's file, or a policy folder with `agents.json` in it
+        file: PathBuf,
+        /// The agent; without it, all are listed
+        name: Option<String>,
+    },
     /// Write a team's file anew, with all defaults filled in
     Export(FileArgs),
     /// Give a task to the team of a running gate, and write its answer. The key of the provider
@@ -34,14 +39,6 @@ pub(crate) enum AgentsCommand {
 pub(crate) struct FileArgs {
     /// The team's file, as an editor's settings, or a policy folder with `agents.json` in it
     file: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct ShowArgs {
-    /// The team's file, or a policy folder with `agents.json` in it
-    file: PathBuf,
-    /// The agent; without it, all are listed
-    name: Option<String>,
 }
 
 #[derive(Args)]
@@ -61,7 +58,7 @@ pub(crate) struct RunTaskArgs {
 pub(crate) fn run(command: &AgentsCommand, printer: &mut Printer) -> anyhow::Result<Exit> {
     match command {
         AgentsCommand::Check(args) => check(&args.file, printer),
-        AgentsCommand::Show(args) => show(args, printer),
+        AgentsCommand::Show { file, name } => show(file, name.as_deref(), printer),
         AgentsCommand::Export(args) => {
             let team = load(&args.file, printer)?;
             printer.json(&team.to_json())?;
@@ -97,9 +94,9 @@ fn check(file: &Path, printer: &mut Printer) -> anyhow::Result<Exit> {
     )
 }
 
-fn show(args: &ShowArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
-    let team = load(&args.file, printer)?;
-    if let Some(name) = &args.name {
+fn show(file: &Path, name: Option<&str>, printer: &mut Printer) -> anyhow::Result<Exit> {
+    let team = load(file, printer)?;
+    if let Some(name) = name {
         let agent = team.agent(name).with_context(|| {
             let names: Vec<&str> = team.agents.iter().map(|agent| agent.name.as_str()).collect();
             format!("there is no agent `{name}`; agents: {}", names.join(", "))

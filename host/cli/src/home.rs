@@ -32,20 +32,11 @@ pub(crate) fn installation() -> anyhow::Result<InstallationKey> {
     installation_key(&data_folder()?)
 }
 
-/// Returns the secret that compiled plugins are kept under.
-pub(crate) fn code_secret() -> anyhow::Result<[u8; 32]> {
-    Ok(installation_key(&data_folder()?)?.secret_for("compiled plugins"))
-}
-
 /// Returns the folder of what can be made anew at any time.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
-    if let Some(folder) = variable("LEAFGATE_CACHE_DIR") {
-        return Some(folder);
-    }
-    if let Some(folder) = variable("LEAFGATE_DATA_DIR") {
-        return Some(folder.join("cache"));
-    }
-    Some(of_user(&variable, "XDG_CACHE_HOME", ".cache")?.join("leafgate"))
+    let in_data = || Some(variable("LEAFGATE_DATA_DIR")?.join("cache"));
+    let of_user = || Some(of_user(&variable, "XDG_CACHE_HOME", ".cache")?.join("leafgate"));
+    variable("LEAFGATE_CACHE_DIR").or_else(in_data).or_else(of_user)
 }
 
 /// Returns the folder of everything that outlives a run.

@@ -1,9 +1,8 @@
 //! Commands that need no request: the program's own documentation.
 
-use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use clap_complete::Shell;
 
 use crate::args;
@@ -28,43 +27,10 @@ pub(crate) fn schema(of: SchemaCommand, printer: &mut Printer) -> anyhow::Result
     Ok(Exit::Done)
 }
 
-/// Writes the help of the program or of a subcommand, or the reference of rule files.
-pub(crate) fn help(words: &[String], printer: &mut Printer) -> anyhow::Result<Exit> {
-    if words.first().is_some_and(|word| word == "rules") {
-        ensure!(
-            words.len() == 1,
-            "there is nothing below `leafgate help rules`, which has all keys of rule files"
-        );
-        printer.line(leafgate_policy::REFERENCE.trim_end())?;
-    } else {
-        let mut command = args::command();
-        command.build();
-        let mut asked = &mut command;
-        for word in words {
-            let unknown = || format!("there is no subcommand `{word}`: `leafgate help` lists them");
-            asked = asked.find_subcommand_mut(word).with_context(unknown)?;
-        }
-        printer.line(asked.render_long_help().to_string().trim_end())?;
-    }
+/// Writes the reference of rule files.
+pub(crate) fn rules(printer: &mut Printer) -> anyhow::Result<Exit> {
+    printer.line(leafgate_policy::REFERENCE.trim_end())?;
     Ok(Exit::Done)
-}
-
-/// Returns the words of `help` for a call like `plugin help check`, which asks what `help plugin check`
-/// does. clap has no such command for groups where the program has a `help` of its own.
-pub(crate) fn help_of_group(arguments: &[OsString]) -> Option<Vec<String>> {
-    let program = args::command();
-    let (mut asked, mut words) = (&program, Vec::new());
-    for (place, argument) in arguments.iter().enumerate() {
-        let word = argument.to_str()?;
-        if word == "help" && asked.has_subcommands() && !words.is_empty() {
-            let rest = arguments[place + 1..].iter().map(|word| word.to_str().map(str::to_owned));
-            words.extend(rest.collect::<Option<Vec<String>>>()?);
-            return Some(words);
-        }
-        asked = asked.find_subcommand(word)?;
-        words.push(word.to_owned());
-    }
-    None
 }
 
 /// Writes one page for the program and all its commands, or a page for each into a folder.

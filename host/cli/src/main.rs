@@ -73,17 +73,28 @@ use options::{ConfigCommand, PolicyCommand};
 use print::{Exit, Printer};
 
 fn main() -> std::process::ExitCode {
-    let asked = policy::compile_if_asked().or_else(extract::serve_if_asked).or_else(confine::run_if_asked);
-    if let Some(exit) = asked {
-        return exit.code().into();
-    }
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    let call = match inspect::help_of_group(&arguments) {
-        Some(words) => CommandLine { cli: Cli { command: Some(Command::Help { words }) }, is_json: false },
-        None => args::parse().unwrap_or_else(|error| refuse_call(&error)),
+    let exit = match &arguments[..] {
+        // What this program starts itself once more for.
+        [word] if word == policy::COMPILE => policy::compile(),
+        [word] if word == extract::EXTRACT => extract::serve(),
+        #[cfg(target_os = "linux")]
+        [word, rest @ ..] if word == confine::CONFINE => confine::run(rest),
+        words => {
+            let is_of_rules = words.iter().eq(["help", "rules"]);
+            let mut printer = Printer::for_terminal();
+            let ending = if is_of_rules { inspect::rules(&mut printer) } else { call(&mut printer) };
+            ended(ending, &mut printer)
+        }
     };
-    let mut printer = Printer::for_terminal().with_json(call.is_json);
-    ended(run(call.cli, &mut printer), &mut printer).code().into()
+    exit.code().into()
+}
+
+/// Does what the call of this process says.
+fn call(printer: &mut Printer) -> anyhow::Result<Exit> {
+    let CommandLine { cli, is_json } = args::parse().unwrap_or_else(|error| refuse_call(&error));
+    printer.is_json = is_json;
+    run(cli, printer)
 }
 
 /// Ends a call that is none, or prints the help that was asked for. A word of the call may be a secret
@@ -172,7 +183,6 @@ fn run(cli: Cli, printer: &mut Printer) -> anyhow::Result<Exit> {
         Command::Config(ConfigCommand::Show(config)) => settings::run(&config, printer),
         Command::Own(command) => parcel::run(&command, printer),
         Command::Schema(command) => inspect::schema(command, printer),
-        Command::Help { words } => inspect::help(&words, printer),
         Command::Completions { shell } => inspect::completions(shell, printer),
         Command::Man { folder } => inspect::man(folder.as_deref(), printer),
     }

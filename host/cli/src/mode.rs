@@ -109,10 +109,7 @@ pub(crate) fn subagents(gate: &GateArgs, printer: &mut Printer) -> anyhow::Resul
 
 /// What is said of a mode that a gate, or a program behind it, begins with; nothing where turns are sent.
 pub(crate) fn at_start(mode: TurnMode, has_admin: bool) -> Option<String> {
-    let label = match mode {
-        TurnMode::Off => return None,
-        mode => mode.label(),
-    };
+    let label = Some(mode).filter(|mode| *mode != TurnMode::Off)?.label();
     let what = match has_admin {
         true => "`leafgate mode off` sends turns normally",
         false => "nobody can decide without an admin API, so what pauses ends at its deadline",

@@ -3,8 +3,7 @@
 //! With `--json` each writes the answer of the admin API. Ids are numbers that count up, so they
 //! are given whole: a prefix of one is the id of another turn.
 
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 
 use anyhow::Context;
 use leafgate_admin::{
@@ -94,39 +93,30 @@ fn over(summary: &TurnSummary, printer: &mut Printer) -> io::Result<()> {
 
 /// Returns the edit of the call. clap ensures that it is exactly one.
 fn command_of(change: &EditChange) -> anyhow::Result<EditCommand> {
-    let set = |pointer: &str, text: String| EditCommand::Set {
-        pointer: pointer.to_owned(),
-        text: ShownText::new(text),
-    };
-    if let Some([pointer, text]) = change.set.as_deref() {
-        return Ok(set(pointer, text.clone()));
-    }
-    if let Some([pointer, file]) = change.set_file.as_deref() {
-        return Ok(set(pointer, text_of(file)?));
-    }
-    if let Some([before, text]) = change.insert_before.as_deref() {
-        return Ok(EditCommand::Insert { before: before.clone(), text: ShownText::new(text.clone()) });
-    }
-    if let Some(redaction) = change.release {
-        return Ok(EditCommand::Release { redaction });
-    }
-    let named = change.delete.as_ref().map(|key| EditCommand::Delete { section: key.clone() });
-    let named = named.or(change.restore.as_ref().map(|key| EditCommand::Restore { section: key.clone() }));
-    match named {
-        Some(command) => Ok(command),
-        None if change.undo => Ok(EditCommand::Undo),
-        None if change.redo => Ok(EditCommand::Redo),
-        None => Ok(EditCommand::Reset),
-    }
+    let EditChange { set, set_file, insert_before, release, delete, restore, undo, redo, .. } = change;
+    let said = |text: &str| ShownText::new(text.to_owned());
+    Ok(match (set.as_deref(), set_file.as_deref(), insert_before.as_deref()) {
+        (Some([pointer, text]), ..) => EditCommand::Set { pointer: pointer.clone(), text: said(text) },
+        (_, Some([pointer, file]), _) => {
+            EditCommand::Set { pointer: pointer.clone(), text: said(&text_of(file)?) }
+        }
+        (.., Some([before, text])) => EditCommand::Insert { before: before.clone(), text: said(text) },
+        _ => match (release, delete, restore) {
+            (Some(redaction), ..) => EditCommand::Release { redaction: *redaction },
+            (_, Some(section), _) => EditCommand::Delete { section: section.clone() },
+            (.., Some(section)) => EditCommand::Restore { section: section.clone() },
+            _ if *undo => EditCommand::Undo,
+            _ if *redo => EditCommand::Redo,
+            _ => EditCommand::Reset,
+        },
+    })
 }
 
 /// Reads a leaf's new text from a file, its last newline included.
 fn text_of(file: &str) -> anyhow::Result<String> {
-    let read = if file == "-" {
-        let mut text = String::new();
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(Path::new(file))
+    let read = match file {
+        "-" => io::read_to_string(io::stdin()),
+        file => std::fs::read_to_string(file),
     };
     read.with_context(|| format!("cannot read the leaf's new text from {file}"))
 }

@@ -69,7 +69,8 @@ fn loader_with(log: Option<LogSink>, quarantine: bool) -> Result<WasmLoader, Loa
 fn code_cache() -> Option<Arc<CodeCache>> {
     // Tests of this crate read the machine's environment.
     let folder = home::cache_folder().filter(|_| !cfg!(test))?.join("plugins");
-    let opened = home::code_secret().and_then(|secret| Ok(CodeCache::open(folder, secret)?));
+    let secret = home::installation().map(|key| key.secret_for("compiled plugins"));
+    let opened = secret.and_then(|secret| Ok(CodeCache::open(folder, secret)?));
     match opened {
         Ok(cache) => Some(Arc::new(cache)),
         Err(error) => {
@@ -80,7 +81,7 @@ fn code_cache() -> Option<Arc<CodeCache>> {
 }
 
 /// The one argument with which this program compiles a component. No command has this name.
-const COMPILE: &str = "--compile-component";
+pub(crate) const COMPILE: &str = "--compile-component";
 
 fn compiler() -> Compiler {
     match cfg!(test) {
@@ -90,19 +91,13 @@ fn compiler() -> Compiler {
     }
 }
 
-/// Compiles a component from standard input to standard output if this process was started for
-/// that.
-pub(crate) fn compile_if_asked() -> Option<Exit> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_none_or(|first| first != COMPILE) || arguments.next().is_some() {
-        return None;
-    }
-    let compiled = compile_worker(io::stdin().lock(), io::stdout().lock(), bind);
-    Some(match compiled {
+/// Compiles a component from standard input to standard output.
+pub(crate) fn compile() -> Exit {
+    match compile_worker(io::stdin().lock(), io::stdout().lock(), bind) {
         Ok(true) => Exit::Done,
         Ok(false) => Exit::Unmet,
         Err(_) => Exit::Bad,
-    })
+    }
 }
 
 /// Has this process end when its processor time is over, and a little after its loader's patience,

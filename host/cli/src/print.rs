@@ -23,6 +23,7 @@ pub(crate) use crate::exit::Exit;
 pub(crate) struct Printer {
     out: io::BufWriter<io::Stdout>,
     colours: bool,
+    /// Whether what commands find is written as JSON.
     pub(crate) is_json: bool,
 }
 
@@ -44,12 +45,6 @@ impl Printer {
         let out = io::stdout();
         let colours = may_colour(&out);
         Printer { out: io::BufWriter::new(out), colours, is_json: false }
-    }
-
-    /// Has what commands find be written as JSON, where that was asked for.
-    pub(crate) fn with_json(mut self, is_json: bool) -> Self {
-        self.is_json = is_json;
-        self
     }
 
     /// Writes what a command has found: as JSON where that was asked for, else as `print` shows it to
@@ -140,16 +135,12 @@ impl Printer {
 
     /// Writes JSON over several lines.
     pub(crate) fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
-        self.json_text(&text)?;
-        self.out.write_all(b"\n")
+        self.json_text(&(serde_json::to_string_pretty(value)? + "\n"))
     }
 
     /// Writes JSON in one line.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let text = serde_json::to_string(value).map_err(io::Error::other)?;
-        self.json_text(&text)?;
-        self.out.write_all(b"\n")
+        self.json_text(&(serde_json::to_string(value)? + "\n"))
     }
 
     /// Writes JSON text that must keep its spelling.

@@ -73,18 +73,16 @@ fn is_proven(hits: &RuleHits, rule: &str, wanted: i64) -> anyhow::Result<()> {
             named.join(", ")
         );
     }
-    if hits.requests < wanted && hits.elsewhere > 0 {
-        bail!(
-            "rule `{rule}` matched in {} requests of the log that this policy judged as it stands, and {wanted} are \
-             wanted: wait, or say `--hits`. {} more do not count: a rule of this id matched there under another policy, \
-             or under this one before it was changed",
-            hits.requests,
-            hits.elsewhere
-        );
-    }
     if hits.requests < wanted {
+        let elsewhere = match hits.elsewhere {
+            0 => String::new(),
+            more => format!(
+                ". {more} more do not count: a rule of this id matched there under another policy, or under this one \
+                 before it was changed"
+            ),
+        };
         bail!(
-            "rule `{rule}` matched in {} requests of the log, and {wanted} are wanted: wait, or say `--hits`",
+            "rule `{rule}` matched in {} requests of the log, and {wanted} are wanted: wait, or say `--hits`{elsewhere}",
             hits.requests
         );
     }

@@ -13,26 +13,20 @@ const fn provider(name: &'static str, variable: &'static str, url: &'static str)
     Provider { name, variable, url }
 }
 
-pub(crate) const ANTHROPIC: Provider =
-    provider("anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com");
-
 pub(crate) const OPENAI: Provider = provider("openai", "OPENAI_BASE_URL", "https://api.openai.com/v1");
-
-pub(crate) const GEMINI: Provider =
-    provider("gemini", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com");
-
-/// Gemini where a person is logged in with Google, in a wrapper of its own.
-pub(crate) const CODE_ASSIST: Provider =
-    provider("code-assist", "CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com");
 
 /// Copilot's models for Copilot CLI and the agents of editors. A plan may have another host, which the
 /// settings name as the upstream `copilot`.
 pub(crate) const COPILOT: Provider = provider("copilot", "COPILOT_API_URL", "https://api.githubcopilot.com");
 
-pub(crate) const PROVIDERS: [Provider; 5] = [ANTHROPIC, OPENAI, GEMINI, CODE_ASSIST, COPILOT];
-
-/// Where Copilot CLI asks with a key of the user's own, in the API that `COPILOT_PROVIDER_TYPE` names.
-pub(crate) const COPILOT_OWN: Provider = provider("copilot-own", "COPILOT_PROVIDER_BASE_URL", "");
+pub(crate) const PROVIDERS: [Provider; 5] = [
+    provider("anthropic", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    OPENAI,
+    provider("gemini", "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+    // Gemini where a person is logged in with Google, in a wrapper of its own.
+    provider("code-assist", "CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com"),
+    COPILOT,
+];
 
 /// Further endpoints, which programs ask only where their variables are set.
 pub(crate) const FURTHER: [Provider; 5] = [
@@ -40,7 +34,8 @@ pub(crate) const FURTHER: [Provider; 5] = [
     provider("azure-inference", "AZURE_INFERENCE_ENDPOINT", ""),
     provider("foundry", "ANTHROPIC_FOUNDRY_BASE_URL", ""),
     provider("openai-api-base", "OPENAI_API_BASE", ""),
-    COPILOT_OWN,
+    // Where Copilot CLI asks with a key of the user's own, in the API that `COPILOT_PROVIDER_TYPE` names.
+    provider("copilot-own", "COPILOT_PROVIDER_BASE_URL", ""),
 ];
 
 /// Returns the one of a name.

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
 use leafgate_contract::PluginSource;
 use leafgate_policy::{LoadError, ManagedPolicy, Policy, PolicySource};
 use leafgate_trials::RuleTests;
@@ -59,7 +59,7 @@ pub(crate) struct PolicyWatch {
     /// `None` where nothing can be known, and while this is being dropped.
     known: Option<KnownWatch>,
     loading: Busy,
-    wanted: Arc<WantedLoad>,
+    wanted: WantedLoad,
     /// Disconnected once the loading thread has ended.
     ended: Receiver<()>,
 }
@@ -68,49 +68,37 @@ pub(crate) struct PolicyWatch {
 /// not answer may not.
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// The number of the load that is wanted. Every change of the folder asks for another one.
-#[derive(Default)]
-struct WantedLoad(AtomicU64);
-
-impl WantedLoad {
-    fn number(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// Asks for another load: a running one is no longer wanted.
-    fn another(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
-    }
-}
+/// The number of the load that is wanted. Every change asks for another one: a running load, of the number
+/// before, is given up.
+type WantedLoad = Arc<AtomicU64>;
 
 impl Reload {
-    /// Takes a snapshot of the folder. Must be called before the first load.
-    pub(crate) fn new(source: PolicySource) -> Self {
-        let loaded = source.folder().map(Snapshot::take);
-        let clock = Box::new(SystemTime::now);
-        let loader = policy::loader_of_gate();
-        let (begun, ends_at) = (Cell::new(false), Cell::new(None));
+    /// Takes a snapshot of the folder, and with it of its tests where a policy counts only if it passes them.
+    /// Must be called before the first load. The values that are known now are looked for too, and others
+    /// once they change.
+    pub(crate) fn new(
+        source: PolicySource,
+        requires_tests: bool,
+        known: Option<Arc<KnownNow>>,
+    ) -> anyhow::Result<Self> {
+        ensure!(
+            !requires_tests || source.folder().is_some(),
+            "a built-in policy has no tests: leave `--require-tests` out, or name a policy folder"
+        );
+        let take = if requires_tests { Snapshot::take_with_tests } else { Snapshot::take };
         let beneath = crate::managed::policy_folder().filter(|_| source != PolicySource::None);
-        let beneath = beneath.map(|folder| (folder.clone(), Snapshot::take(&folder)));
-        let managed = Box::new(policy::managed);
-        let (requires_tests, known) = (false, None);
-        Reload { source, loader, requires_tests, loaded, ends_at, begun, known, beneath, managed, clock }
-    }
-
-    /// Has the values that are known now looked for too, and others once they change.
-    pub(crate) fn knowing(self, known: &Arc<KnownNow>) -> Self {
-        Reload { known: Some(Arc::clone(known)), ..self }
-    }
-
-    /// Has a policy count only where it passes its tests, which are watched too. Must be called before
-    /// the first load.
-    pub(crate) fn requiring_tests(mut self) -> anyhow::Result<Self> {
-        let Some(folder) = self.source.folder() else {
-            bail!("a built-in policy has no tests: leave `--require-tests` out, or name a policy folder")
-        };
-        self.loaded = Some(Snapshot::take_with_tests(folder));
-        self.requires_tests = true;
-        Ok(self)
+        Ok(Reload {
+            loaded: source.folder().map(take),
+            source,
+            loader: policy::loader_of_gate(),
+            requires_tests,
+            ends_at: Cell::default(),
+            begun: Cell::default(),
+            known,
+            beneath: beneath.map(|folder| (folder.clone(), Snapshot::take(&folder))),
+            managed: Box::new(policy::managed),
+            clock: Box::new(SystemTime::now),
+        })
     }
 
     /// The source as the gate's status names it.
@@ -182,7 +170,7 @@ impl Reload {
         if folders.is_empty() && known.is_none() {
             return Ok(None);
         }
-        let (wanted, loading) = (Arc::new(WantedLoad::default()), Busy::default());
+        let (wanted, loading) = (WantedLoad::default(), Busy::default());
         let (changed, changes): (Sender<()>, _) = mpsc::channel();
         let (ends, ended) = mpsc::channel();
         let loads = LoadThread {
@@ -198,7 +186,7 @@ impl Reload {
             .context("cannot start the thread that loads the policy")?;
         let asked = Arc::clone(&wanted);
         let ask = move || {
-            asked.another();
+            asked.fetch_add(1, Ordering::AcqRel);
             // The loading thread ends only after this closure.
             let _ = changed.send(());
         };
@@ -207,7 +195,8 @@ impl Reload {
             let ask = ask.clone();
             FolderWatch::start(folder, timing, loaded, move |_| ask())
         };
-        let folders = folders.into_iter().map(watch).collect();
+        let folders = folders.into_iter().map(watch).collect::<std::io::Result<_>>();
+        let folders = folders.context("cannot start the thread that looks at the policy")?;
         Ok(Some(PolicyWatch { folders, known, loading, wanted, ended }))
     }
 }
@@ -215,7 +204,7 @@ impl Reload {
 /// The state of the loading thread.
 struct LoadThread {
     reload: Reload,
-    wanted: Arc<WantedLoad>,
+    wanted: WantedLoad,
     loading: Busy,
     changes: Receiver<()>,
     /// Dropped with the thread.
@@ -236,8 +225,8 @@ impl LoadThread {
         while self.is_due() {
             // One load answers for all changes so far.
             while self.changes.try_recv().is_ok() {}
-            let number = self.wanted.number();
-            let abandoned = || self.wanted.number() != number;
+            let number = self.wanted.load(Ordering::Acquire);
+            let abandoned = || self.wanted.load(Ordering::Acquire) != number;
             match self.loading.run(|| self.reload.load_unless(&abandoned)) {
                 // The error may be that the load was given up. The next change is there already,
                 // and its load reports the present files.
@@ -265,7 +254,7 @@ impl PolicyWatch {
 
 impl Drop for PolicyWatch {
     fn drop(&mut self) {
-        self.wanted.another();
+        self.wanted.fetch_add(1, Ordering::AcqRel);
         // The sender of changes is dropped with the watch, so the other thread has nothing to wait
         // for.
         self.folders.clear();
@@ -282,6 +271,10 @@ mod tests {
 
     /// Far longer than any load takes. A test that waits so long has failed.
     const LONG: Duration = Duration::from_secs(30);
+
+    fn reload_of(source: PolicySource) -> Reload {
+        Reload::new(source, false, None).unwrap()
+    }
 
     fn rule(id: &str) -> String {
         format!("[[rule]]\nid = \"{id}\"\nmatch = {{}}\naction = \"pause\"\nreason = \"Look\"\n")
@@ -325,7 +318,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("policy");
         write(&folder, &rule("first"));
-        let reload = Reload::new(PolicySource::Folder(folder.clone()));
+        let reload = reload_of(PolicySource::Folder(folder.clone()));
         let first = reload.load().unwrap();
         let watched = Watched::start(reload);
 
@@ -347,7 +340,7 @@ mod tests {
     fn a_folder_of_the_users_own_serves_once_it_is_begun_and_is_missed_when_it_goes() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("config/policy");
-        let reload = Reload::new(PolicySource::Own(folder.clone()));
+        let reload = reload_of(PolicySource::Own(folder.clone()));
         let built_in: Vec<_> = reload.load().unwrap().rules().map(ToString::to_string).collect();
         assert_eq!(built_in, ["default-secrets"]);
         let watched = Watched::start(reload);
@@ -366,7 +359,7 @@ mod tests {
         let (own, operators) = (parent.path().join("own"), parent.path().join("operators"));
         write(&own, &rule("own"));
         write(&operators, &rule("theirs"));
-        let mut reload = Reload::new(PolicySource::Folder(own));
+        let mut reload = reload_of(PolicySource::Folder(own));
         reload.beneath = Some((operators.clone(), Snapshot::take(&operators)));
         let managed = ManagedPolicy { folder: Some(operators.clone()), is_enforced: true };
         reload.managed = Box::new(move || Ok(Some(managed.clone())));
@@ -381,7 +374,7 @@ mod tests {
     fn what_changed_during_the_first_load_is_not_missed() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &rule("first"));
-        let reload = Reload::new(PolicySource::Folder(folder.path().to_owned()));
+        let reload = reload_of(PolicySource::Folder(folder.path().to_owned()));
         write(folder.path(), &rule("second"));
         assert_eq!(Watched::start(reload).next().unwrap(), ["second", "default-secrets"]);
     }
@@ -394,7 +387,7 @@ mod tests {
         write(folder.path(), &format!("[[rule]]\nid = \"mail\"\n{found}[[exception]]\n{exception}"));
         // 2026-04-01 begins in a moment, by this clock.
         let (end, began) = (SystemTime::UNIX_EPOCH + Duration::from_secs(1_775_001_600), Instant::now());
-        let mut reload = Reload::new(PolicySource::Folder(folder.path().to_owned()));
+        let mut reload = reload_of(PolicySource::Folder(folder.path().to_owned()));
         reload.clock = Box::new(move || end - Duration::from_millis(200) + began.elapsed());
         let first = reload.load().unwrap();
         assert_eq!(first.ends_at(), Some(end));
@@ -415,8 +408,7 @@ mod tests {
             fs::write(folder.path().join("tests/.draft"), test(verdict)).unwrap();
             fs::rename(folder.path().join("tests/.draft"), folder.path().join("tests/all.toml")).unwrap();
         };
-        let reload =
-            || Reload::new(PolicySource::Folder(folder.path().to_owned())).requiring_tests().unwrap();
+        let reload = || Reload::new(PolicySource::Folder(folder.path().to_owned()), true, None).unwrap();
         assert!(reload().load().unwrap_err().to_string().contains("the policy has no tests"));
         write_test("pause");
         let first = reload();
@@ -426,13 +418,13 @@ mod tests {
         assert!(watched.next().unwrap_err().contains("a test fails, wrong: verdict"));
         write_test("block");
         assert_eq!(watched.next().unwrap(), ["second", "default-secrets"]);
-        assert!(Reload::new(PolicySource::Default).requiring_tests().is_err());
+        assert!(Reload::new(PolicySource::Default, true, None).is_err());
     }
 
     #[test]
     fn a_built_in_policy_never_changes() {
         for source in [PolicySource::Default, PolicySource::None] {
-            let reload = Reload::new(source);
+            let reload = reload_of(source);
             assert!(reload.load().is_ok());
             assert!(reload.watch(Timing::default(), |_| ()).unwrap().is_none());
         }

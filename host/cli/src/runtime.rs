@@ -42,11 +42,10 @@ impl FromStr for GateName {
 
 /// Returns the folder of the runtime files, which need not exist.
 pub(crate) fn folder() -> anyhow::Result<PathBuf> {
-    if let Some(folder) = home::variable("LEAFGATE_RUNTIME_DIR") {
-        return Ok(folder);
-    }
-    match home::variable("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute()) {
-        Some(folder) => Ok(folder.join("leafgate")),
+    let of_session = home::variable("XDG_RUNTIME_DIR").filter(|folder| folder.is_absolute());
+    let of_session = of_session.map(|folder| folder.join("leafgate"));
+    match home::variable("LEAFGATE_RUNTIME_DIR").or(of_session) {
+        Some(folder) => Ok(folder),
         None => Ok(home::data_folder()?.join("run")),
     }
 }

@@ -13,13 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use futures_util::future::OptionFuture;
 use leafgate_admin::shown_url;
 use leafgate_admin::{Status, TurnMode};
 use leafgate_config::Settings;
 use leafgate_gate::{Gate, OwnPolicy, TeamSource as _, UpstreamName};
 use leafgate_http::Listener;
-use leafgate_policy::{LoadError, Policy, PolicySource};
-use leafgate_record::Both;
+use leafgate_policy::{LoadError, Policy};
+use leafgate_record::{Both, Recorder};
 use leafgate_store::Store;
 use leafgate_trace::Tracer;
 use leafgate_watch::Timing;
@@ -118,7 +119,7 @@ impl OpenGate {
         log::start(setup.log, settings.text("log").unwrap_or_default(), log_in_json)?;
         let known = KnownNow::open(KnownSource::of(settings))?;
         let requires_tests = settings.switch("require-tests") == Some(true);
-        let reload = reload_of(setup.policy.clone(), &known, requires_tests)?;
+        let reload = Reload::new(setup.policy.clone(), requires_tests, Some(Arc::clone(&known)))?;
         let policy = Arc::new(reload.load()?);
         setup.config.policy_source = reload.name();
         let folders = PolicyFolders::new(setup.policy.clone(), setup.upstream_policies.clone());
@@ -142,18 +143,18 @@ impl OpenGate {
         let store = setup.keep.take().map(crate::log::open_store).transpose()?;
         let tracer = setup.traces.take().map(Tracer::start).transpose();
         let tracer = tracer.context("traces cannot be sent")?.map(Arc::new);
-        record(&gate, store.as_ref(), tracer.as_ref());
+        let recorders =
+            [store.clone().map(|log| log as Arc<dyn Recorder>), tracer.clone().map(|sent| sent as _)];
+        if let Some(told) = recorders.into_iter().flatten().reduce(|one, other| Arc::new(Both(one, other))) {
+            gate.record(told);
+        }
         let listener = Listener::bind(setup.listen).await?;
-        let metrics = match setup.metrics_listen {
-            Some(address) => {
-                Some(Listener::bind(address).await.context("`metrics.listen` cannot be served")?)
-            }
-            None => None,
-        };
+        let metrics = OptionFuture::from(setup.metrics_listen.map(Listener::bind)).await;
+        let metrics = metrics.transpose().context("`metrics.listen` cannot be served")?;
         let admin = AdminListener::open(&setup, &listener).await?;
-        let mut _watches: Vec<_> = watch(reload, &gate)?.into_iter().collect();
-        for (name, reload) in own {
-            _watches.extend(watch_own(name, reload, &gate)?);
+        let mut _watches = Vec::new();
+        for (of, reload) in std::iter::once((None, reload)).chain(own) {
+            _watches.extend(watch(of, reload, &gate)?);
         }
         Ok(OpenGate { gate, policy, mode, listener, log_in_json, admin, metrics, store, tracer, _watches })
     }
@@ -187,23 +188,11 @@ impl OpenGate {
     /// Serves until the stop is requested.
     pub(crate) async fn serve(self, stop: &Stop) {
         let OpenGate { gate, listener, admin, metrics, store, tracer, _watches, .. } = self;
-        let serving_admin = async {
-            if let Some(admin) = admin {
-                admin.serve(&gate, stop.requested()).await;
-            }
-        };
-        let serving_metrics = async {
-            if let Some(metrics) = metrics {
-                gate.serve_metrics(metrics, stop.requested()).await;
-            }
-        };
-        tokio::join!(gate.serve(listener, stop.requested()), serving_admin, serving_metrics);
-        if let Some(store) = store {
-            store.close();
-        }
-        if let Some(tracer) = tracer {
-            tracer.close();
-        }
+        let admin = OptionFuture::from(admin.map(|admin| admin.serve(&gate, stop.requested())));
+        let metrics = metrics.map(|metrics| gate.serve_metrics(metrics, stop.requested()));
+        tokio::join!(gate.serve(listener, stop.requested()), admin, OptionFuture::from(metrics));
+        store.iter().for_each(|store| store.close());
+        tracer.iter().for_each(|tracer| tracer.close());
     }
 
     /// Prints the URL as the first and only line of standard output, for scripts that let the system
@@ -228,65 +217,45 @@ impl OpenGate {
     }
 }
 
-/// Has the log and the collector of traces be told of every request.
-fn record(gate: &Gate, store: Option<&Arc<Store>>, tracer: Option<&Arc<Tracer>>) {
-    match (store.cloned(), tracer.cloned()) {
-        (None, None) => {}
-        (Some(store), None) => gate.record(store),
-        (None, Some(tracer)) => gate.record(tracer),
-        (Some(store), Some(tracer)) => gate.record(Arc::new(Both(store, tracer))),
-    }
-}
-
-/// Returns what loads a policy, now and later.
-fn reload_of(source: PolicySource, known: &Arc<KnownNow>, requires_tests: bool) -> anyhow::Result<Reload> {
-    let reload = Reload::new(source).knowing(known);
-    if requires_tests { reload.requiring_tests() } else { Ok(reload) }
-}
-
 /// Loads the policies of upstreams that have their own.
 fn own_policies(
     setup: &mut GateSetup,
     known: &Arc<KnownNow>,
     requires_tests: bool,
-) -> anyhow::Result<Vec<(UpstreamName, Reload)>> {
+) -> anyhow::Result<Vec<(Option<UpstreamName>, Reload)>> {
     let mut loaded = Vec::new();
     for (name, source) in std::mem::take(&mut setup.upstream_policies) {
         let has_tests = requires_tests && source.folder().is_some();
-        let reload = reload_of(source, known, has_tests)?;
+        let reload = Reload::new(source, has_tests, Some(Arc::clone(known)))?;
         let policy =
             reload.load().with_context(|| format!("the policy of the upstream `{name}` is not used"))?;
         let named = setup.config.named.iter_mut().find(|named| named.name == name);
         if let Some(named) = named {
             named.upstream.policy = Some(OwnPolicy { source: reload.name(), policy: Arc::new(policy) });
         }
-        loaded.push((name, reload));
+        loaded.push((Some(name), reload));
     }
     Ok(loaded)
 }
 
-/// Starts the watch of an upstream's own policy.
-fn watch_own(name: UpstreamName, reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
-    let publisher = gate.clone();
-    reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| {
-        publisher.upstream_policy(&name, loaded.map(Arc::new).map_err(|error| error.to_string()));
-    })
-}
-
-/// Starts the watch that publishes each change of the policy folder to the gate.
-fn watch(reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
-    let publisher = gate.clone();
-    let source = reload.loads().clone();
+/// Starts the watch that publishes each change of a policy to the gate: of its own, or of the one of a
+/// named upstream.
+fn watch(of: Option<UpstreamName>, reload: Reload, gate: &Gate) -> anyhow::Result<Option<PolicyWatch>> {
+    let (publisher, source) = (gate.clone(), reload.loads().clone());
     // One of the user's own need not be there yet.
-    let is_there = source.folder().is_some_and(Path::exists);
-    let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| match loaded {
-        Ok(policy) => {
-            publisher.policy_comes_from(policy_place(&source));
-            publisher.policy_loaded(Arc::new(policy));
+    let (is_own, is_there) = (of.is_none(), source.folder().is_some_and(Path::exists));
+    let watch = reload.watch(Timing::default(), move |loaded: Result<Policy, LoadError>| {
+        let loaded = loaded.map(Arc::new).map_err(|error| error.to_string());
+        match (&of, loaded) {
+            (Some(upstream), loaded) => publisher.upstream_policy(upstream, loaded),
+            (None, Ok(policy)) => {
+                publisher.policy_comes_from(policy_place(&source));
+                publisher.policy_loaded(policy);
+            }
+            (None, Err(diagnostics)) => publisher.policy_refused(diagnostics),
         }
-        Err(error) => publisher.policy_refused(error.to_string()),
     })?;
-    if let Some(watch) = &watch {
+    if let Some(watch) = watch.as_ref().filter(|_| is_own) {
         gate.watch_loads(watch.running());
         if let Err(error) = watch.events()
             && is_there

@@ -25,8 +25,11 @@ pub(crate) fn run(args: &GateArgs, printer: &mut Printer) -> anyhow::Result<Exit
     }
     let asked = gates.iter().map(|gate| Ok((gate, AdminClient::new(gate)?.status().map(without_secrets))));
     let asked: Vec<_> = asked.collect::<anyhow::Result<_>>()?;
-    let reports: Vec<_> = asked.iter().map(|(gate, status)| GateReport::of(gate, status)).collect();
-    printer.show(&reports, |_, printer| {
+    let reports = asked.iter().map(|(gate, status)| match status {
+        Ok(status) => GateReport::Status(status),
+        Err(error) => GateReport::Failed { listen: &gate.listen, error },
+    });
+    printer.show(&reports.collect::<Vec<_>>(), |_, printer| {
         for (place, (gate, status)) in asked.iter().enumerate() {
             if place > 0 {
                 printer.line("")?;
@@ -56,15 +59,6 @@ fn without_secrets(mut status: Status) -> Status {
 enum GateReport<'a> {
     Status(&'a Status),
     Failed { listen: &'a str, error: &'a ApiError },
-}
-
-impl<'a> GateReport<'a> {
-    fn of(gate: &'a RuntimeFile, status: &'a Result<Status, ApiError>) -> Self {
-        match status {
-            Ok(status) => GateReport::Status(status),
-            Err(error) => GateReport::Failed { listen: &gate.listen, error },
-        }
-    }
 }
 
 /// Returns why a plugin is not asked, and what to do about it.

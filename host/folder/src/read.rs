@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Why a file was not read.
@@ -38,16 +39,9 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(ReadError::NotRegular) }
 }
 
-#[cfg(unix)]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-#[cfg(not(unix))]
-fn open_without_waiting(path: &Path) -> io::Result<File> {
-    File::open(path)
 }
 
 /// Reads a regular file of at most `limit` bytes.

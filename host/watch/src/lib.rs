@@ -54,12 +54,8 @@ pub struct FolderWatch {
 
 /// The system gives no events for the folder; the rescan alone finds changes.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the system reports no changes of {folder}, which is looked at every {rescan:?} instead: {why}")]
-pub struct WatchError {
-    folder: String,
-    rescan: Duration,
-    why: String,
-}
+#[error("{0}")]
+pub struct WatchError(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signal {
@@ -73,32 +69,25 @@ impl FolderWatch {
     ///
     /// `on_change` runs on the watch's own thread, for one change at a time. A change during the
     /// call is the next change.
+    ///
+    /// # Errors
+    /// A system that gives no thread.
     pub fn start(
         folder: impl Into<PathBuf>,
         timing: Timing,
         loaded: Snapshot,
         on_change: impl FnMut(Snapshot) + Send + 'static,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let folder = folder.into();
         let (signals, received) = mpsc::channel();
-        let (events, watcher) = match subscribe(&folder, timing, signals.clone()) {
-            Ok(watcher) => (Ok(()), Some(watcher)),
-            Err(error) => (Err(error), None),
-        };
-        let looking = Busy::default();
+        let watcher = subscribe(&folder, timing, signals.clone());
+        let events = watcher.as_ref().map(|_| ()).map_err(Clone::clone);
+        let (looking, watcher) = (Busy::default(), watcher.ok());
         let watching =
             WatchLoop { folder, timing, seen: loaded, received, watcher, looking: looking.clone() };
-        let thread = std::thread::Builder::new()
-            .name("policy-watch".to_owned())
-            .spawn(move || watching.run(on_change));
-        let (thread, events) = match thread {
-            Ok(thread) => (Some(thread), events),
-            Err(error) => (
-                None,
-                Err(WatchError { folder: String::new(), rescan: timing.rescan, why: error.to_string() }),
-            ),
-        };
-        FolderWatch { signals, thread, events, looking }
+        let thread = std::thread::Builder::new().name("policy-watch".to_owned());
+        let thread = Some(thread.spawn(move || watching.run(on_change))?);
+        Ok(FolderWatch { signals, thread, events, looking })
     }
 
     /// Returns an error if the system reports no changes, so that only the rescan finds them.
@@ -133,18 +122,33 @@ fn subscribe(
     timing: Timing,
     signals: Sender<Signal>,
 ) -> Result<RecommendedWatcher, WatchError> {
-    let failed = |error: notify::Error| WatchError {
-        folder: folder.display().to_string(),
-        rescan: timing.rescan,
-        why: error.to_string(),
+    let failed = |why: notify::Error| {
+        let (folder, rescan) = (folder.display(), timing.rescan);
+        WatchError(format!(
+            "the system reports no changes of {folder}, which is looked at every {rescan:?} instead: {why}"
+        ))
     };
     let parent = folder.parent();
     let parent =
         parent.map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent }.to_owned());
-    let beside = Beside::of(folder, parent.as_deref());
+    // As it is asked for, and as the system may name it.
+    let real = parent.as_ref().and_then(|parent| parent.canonicalize().ok());
+    let parents: Vec<PathBuf> = parent.iter().cloned().chain(real).collect();
+    let name = folder.file_name().map(ToOwned::to_owned);
+    // Whoever writes beside the folder all the time must not hold up a reload.
+    let is_beside = move |path: &PathBuf| {
+        name.is_some()
+            && path.file_name() != name.as_deref()
+            && path.parent().is_some_and(|parent| parents.iter().any(|one| one == parent))
+    };
+    // This crate reads, and reads are no changes.
+    let tells_nothing = move |event: &notify::Event| {
+        event.kind.is_access()
+            || !event.need_rescan() && !event.paths.is_empty() && event.paths.iter().all(&is_beside)
+    };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // This crate reads, and reads are no changes. Errors (a full queue) are a reason to look.
-        if event.map_or(true, |event| !event.kind.is_access() && !beside.is_all(&event)) {
+        // Errors (a full queue) are a reason to look.
+        if !event.is_ok_and(|event| tells_nothing(&event)) {
             let _ = signals.send(Signal::Event);
         }
     })
@@ -154,31 +158,6 @@ fn subscribe(
     }
     follow(&mut watcher, folder);
     Ok(watcher)
-}
-
-/// What else lies in the folder's parent. Whoever writes there all the time must not hold up a reload.
-struct Beside {
-    /// The parent, as it is asked for and as the system may name it.
-    parents: Vec<PathBuf>,
-    name: Option<std::ffi::OsString>,
-}
-
-impl Beside {
-    fn of(folder: &Path, parent: Option<&Path>) -> Self {
-        let real = parent.and_then(|parent| parent.canonicalize().ok());
-        let parents = parent.map(Path::to_owned).into_iter().chain(real).collect();
-        Beside { parents, name: folder.file_name().map(ToOwned::to_owned) }
-    }
-
-    /// Whether an event is about nothing but that.
-    fn is_all(&self, event: &notify::Event) -> bool {
-        let is_beside = |path: &PathBuf| {
-            self.name.is_some()
-                && path.file_name() != self.name.as_deref()
-                && path.parent().is_some_and(|parent| self.parents.iter().any(|one| one == parent))
-        };
-        !event.need_rescan() && !event.paths.is_empty() && event.paths.iter().all(is_beside)
-    }
 }
 
 /// Subscribes to the folder that is now at the path, whether or not it is the one of before. What

@@ -65,11 +65,6 @@ impl Snapshot {
         Snapshot { content: Some(digest.hash.finalize().into()), signature, with_tests }
     }
 
-    /// Returns true if the folder exists.
-    pub fn exists(&self) -> bool {
-        self.content.is_some()
-    }
-
     /// Returns true if names and stamps are unchanged, so that a look without an event need
     /// not read everything again.
     pub(crate) fn looks_the_same(&self, folder: &Path) -> bool {

@@ -33,7 +33,6 @@ use crate::vscode::VscodeCommand;
 /// A gate for LLM requests: shows, edits and holds what leaves for a model.
 #[derive(Parser)]
 #[command(name = "leafgate", version, long_version = LONG_VERSION, max_term_width = 100, after_help = EXIT_CODES)]
-#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     // Without one, what runs is shown, and what to do next.
     #[command(subcommand)]
@@ -49,10 +48,13 @@ const GROUPS: [(&str, &str); 5] = [
     ("Operations", "start stop service run env config self schema completions man help"),
 ];
 
+/// What the last of them does, which clap adds to the others.
+const HELP: &str = "Print the help of a command; `help rules`: the reference of rule files";
+
 /// The commands that write no JSON: they serve, start programs, write files or what others read as it is.
 const WITHOUT_JSON: &str = "run, exec, start, stop, review, service install, service status, service remove, \
     service run, vscode on, vscode off, log export, receipt export, agents show, agents export, plugin new, \
-    plugin dev, detectors import, schema admin, schema config, schema rules, completions, man, help";
+    plugin dev, detectors import, schema admin, schema config, schema rules, completions, man";
 
 /// What `--json` writes where that is more than what people see, or something else.
 const JSON: [(&str, &str); 9] = [
@@ -78,7 +80,11 @@ pub(crate) fn command() -> clap::Command {
         let _ = writeln!(listed, "{group}:");
         for name in names.split(' ') {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
-            let _ = writeln!(listed, "  {name:11}  {}", about.map(ToString::to_string).unwrap_or_default());
+            let _ = writeln!(
+                listed,
+                "  {name:11}  {}",
+                about.map_or_else(|| HELP.to_owned(), ToString::to_string)
+            );
         }
         listed.push('\n');
     }
@@ -267,11 +273,6 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-    /// Print the help of a command; `help rules`: the reference of rule files
-    Help {
-        /// The subcommand, or `rules`
-        words: Vec<String>,
-    },
 }
 
 #[cfg(test)]
@@ -282,7 +283,8 @@ mod tests {
     fn every_command_stands_in_one_group_of_the_help_and_in_one_line() {
         let program = command();
         let mut named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.split(' ')).collect();
-        let mut commands: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+        let own = program.get_subcommands().map(clap::Command::get_name);
+        let mut commands: Vec<&str> = own.chain(["help"]).collect();
         named.sort_unstable();
         commands.sort_unstable();
         assert_eq!(named, commands);

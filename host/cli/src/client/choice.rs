@@ -104,12 +104,8 @@ impl ChosenGate {
             let to: Vec<_> = origins.iter().map(|origin| shown_url(&origin.target.to_string())).collect();
             return Some(format!("does not lead to {}", to.join(", ")));
         }
-        if let Some(policy) = policy
-            && let Some(way) = ways.iter().find(|way| way.policy != policy)
-        {
-            return Some(format!("has another policy, {}", way.policy));
-        }
-        None
+        let other = ways.iter().find(|way| policy.is_some_and(|policy| way.policy != policy))?;
+        Some(format!("has another policy, {}", other.policy))
     }
 }
 
@@ -133,7 +129,7 @@ pub(super) fn choose(
         managed::check_gate(&gate)?;
         // Before it is asked: from then on it goes on.
         let behind = gate.standing.then(|| Standing::lock()?.join()).transpose()?;
-        let found = ChosenGate { status: ask(&gate)?, by_name: true };
+        let found = ChosenGate { status: AdminClient::new(&gate)?.status()?, by_name: true };
         if let Some(why) = found.misfit(&start.origins, policy.as_deref()) {
             bail!(
                 "the gate at {} {why}: name another one with --gate, or unset what leads to it",
@@ -198,10 +194,6 @@ fn differs_by(settings: &Settings) -> anyhow::Result<Option<String>> {
     } else {
         None
     })
-}
-
-fn ask(gate: &RuntimeFile) -> anyhow::Result<Status> {
-    AdminClient::new(gate)?.status().map_err(|error| anyhow::anyhow!(error.message))
 }
 
 #[cfg(test)]

@@ -155,17 +155,16 @@ fn own_provider(name: &str, config: &Table) -> anyhow::Result<(Table, ClientOrig
     Ok((provider.clone(), ClientOrigin::of(NAME, url)?))
 }
 
+/// What chooses a provider, or where the built-in one is.
+const CHOOSING: [&str; 2] = ["model_provider", "openai_base_url"];
+
 /// Profiles may choose a provider, and would send past the gate.
 fn with_our_provider(mut config: Table) -> Table {
-    config.remove("model_provider");
-    config.remove("openai_base_url");
+    let choose_none = |table: &mut Table| table.retain(|key, _| !CHOOSING.contains(&key));
+    choose_none(&mut config);
     let profiles = config.get_mut("profiles").and_then(toml::Value::as_table_mut);
-    for profile in profiles.into_iter().flat_map(|profiles| profiles.iter_mut()) {
-        if let Some(profile) = profile.1.as_table_mut() {
-            profile.remove("model_provider");
-            profile.remove("openai_base_url");
-        }
-    }
+    let profiles = profiles.into_iter().flat_map(|profiles| profiles.iter_mut());
+    profiles.filter_map(|(_, profile)| profile.as_table_mut()).for_each(choose_none);
     config
 }
 
@@ -271,9 +270,7 @@ fn keep_projects(ours: &Path, before: &Table, users: &Path) -> anyhow::Result<()
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    let mut tables = Table::new();
-    tables.insert("projects".to_owned(), added.into());
-    text.push_str(&toml::to_string(&tables)?);
+    text.push_str(&toml::to_string(&Table::from_iter([("projects".to_owned(), added.into())]))?);
     // What would be no TOML any more is not written.
     text.parse::<Table>().map_err(|_| anyhow::anyhow!("{} has another form", users.display()))?;
     let (folder, name) = (users.parent().context("no folder")?, CONFIG);

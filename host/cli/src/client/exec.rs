@@ -195,7 +195,7 @@ impl<'s> ClientStart<'s> {
 fn told(program: &str, gate: &ChosenGate, origins: &[ClientOrigin]) -> String {
     let status = &gate.status;
     let first = origins.iter().find_map(|origin| gate.way(origin));
-    let way = first.unwrap_or_else(|| ClientWay::first(status, status.listen.clone()));
+    let way = first.unwrap_or_else(|| ClientWay::first(status, ""));
     let place = way.url.strip_suffix("/v1").unwrap_or(&way.url);
     let upstream = shown_url(way.upstream);
     match unguarded(status, way.policy) {
@@ -218,22 +218,14 @@ pub(super) fn is_behind_proxy() -> bool {
     PROXIES.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// Returns the variables by which a client asks its proxy for nothing of the gate's.
+/// Returns the variables by which a client asks its proxy for nothing of the gate's: what it is not asked for
+/// already, and that.
 pub(super) fn past_proxies() -> [(&'static str, OsString); 2] {
-    NO_PROXY.map(|name| (name, no_proxy()))
-}
-
-/// Returns what proxies are not asked for.
-fn no_proxy() -> OsString {
     let given = NO_PROXY.iter().find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()));
-    match given {
-        Some(mut given) => {
-            given.push(",");
-            given.push(LOOPBACK);
-            given
-        }
-        None => LOOPBACK.into(),
-    }
+    let mut all = given.unwrap_or_default();
+    all.push(if all.is_empty() { "" } else { "," });
+    all.push(LOOPBACK);
+    NO_PROXY.map(|name| (name, all.clone()))
 }
 
 #[cfg(test)]

@@ -65,12 +65,8 @@ impl ClientOrigin {
     /// it is that of another provider.
     fn at<'g>(&self, gate: &'g Status) -> Option<ClientWay<'g>> {
         let leads_elsewhere = self.place.as_ref().is_some_and(|place| place.listen == gate.listen);
-        let first = || Some(self.first(gate)).filter(|_| !leads_elsewhere && !is_provider(&gate.upstream));
-        self.through(gate).or_else(first)
-    }
-
-    fn first<'g>(&self, gate: &'g Status) -> ClientWay<'g> {
-        ClientWay::first(gate, format!("{}{}", gate.listen, self.path))
+        let speaks_any = !leads_elsewhere && !is_provider(&gate.upstream);
+        self.through(gate).or_else(|| speaks_any.then(|| ClientWay::first(gate, &self.path)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The way of a client's requests through a gate: which upstream they reach, and whose policy looks.
 
-use leafgate_admin::{Status, UpstreamStatus};
+use leafgate_admin::Status;
 use leafgate_record::chosen_upstream;
 
 /// Where requests go that are sent to a base URL of a gate.
@@ -8,6 +8,8 @@ use leafgate_record::chosen_upstream;
 pub(crate) struct ClientWay<'g> {
     /// The base URL.
     pub(crate) url: String,
+    /// The upstream's name; `None` for the one that no path names.
+    name: Option<&'g str>,
     /// The upstream behind it.
     pub(crate) upstream: &'g str,
     /// The policy that judges what goes there.
@@ -18,21 +20,19 @@ impl<'g> ClientWay<'g> {
     /// Returns the ways to all upstreams of a gate, by base URLs that end in this path: first to the one
     /// that no path names.
     pub(crate) fn all(gate: &'g Status, path: &str) -> impl Iterator<Item = ClientWay<'g>> {
-        let named = gate.upstreams.iter().map(move |named| {
-            ClientWay::named(gate, named, format!("{}{}{path}", gate.listen, named.prefix))
+        let named = gate.upstreams.iter().map(move |named| ClientWay {
+            url: format!("{}{}{path}", gate.listen, named.prefix),
+            name: Some(&named.name),
+            upstream: &named.url,
+            policy: &named.policy.as_ref().unwrap_or(&gate.policy).source,
         });
-        [ClientWay::first(gate, format!("{}{path}", gate.listen))].into_iter().chain(named)
+        std::iter::once(ClientWay::first(gate, path)).chain(named)
     }
 
     /// Returns the way to the upstream that no path names.
-    pub(super) fn first(gate: &'g Status, url: String) -> ClientWay<'g> {
-        ClientWay { url, upstream: &gate.upstream, policy: &gate.policy.source }
-    }
-
-    /// Returns the way to one that a path names.
-    pub(super) fn named(gate: &'g Status, upstream: &'g UpstreamStatus, url: String) -> ClientWay<'g> {
-        let own = upstream.policy.as_ref().unwrap_or(&gate.policy);
-        ClientWay { url, upstream: &upstream.url, policy: &own.source }
+    pub(super) fn first(gate: &'g Status, path: &str) -> ClientWay<'g> {
+        let url = format!("{}{path}", gate.listen);
+        ClientWay { url, name: None, upstream: &gate.upstream, policy: &gate.policy.source }
     }
 }
 
@@ -66,16 +66,14 @@ impl GatePlace {
 
     /// Returns the way there, if the gate has the upstream that the path names.
     pub(super) fn way<'g>(&self, gate: &'g Status) -> Option<ClientWay<'g>> {
-        let url = self.url();
-        let Some(name) = self.name() else { return Some(ClientWay::first(gate, url)) };
-        let named = gate.upstreams.iter().find(|upstream| upstream.name == name)?;
-        Some(ClientWay::named(gate, named, url))
+        let way = ClientWay::all(gate, "").find(|way| way.name == self.name())?;
+        Some(ClientWay { url: self.url(), ..way })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use leafgate_admin::PolicyStatus;
+    use leafgate_admin::{PolicyStatus, UpstreamStatus};
 
     use super::*;
 

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 
 use super::Confinement;
-use crate::print::Exit;
 
 /// Says that there is none.
 pub(crate) fn find() -> anyhow::Result<Confinement> {
@@ -25,8 +24,4 @@ impl Confined {
     pub(crate) async fn serve(self) -> Infallible {
         std::future::pending().await
     }
-}
-
-pub(crate) fn run_if_asked() -> Option<Exit> {
-    None
 }

@@ -19,7 +19,7 @@ use crate::child::not_started;
 use crate::print::{Exit, Printer};
 
 /// The first argument with which this program confines itself. No command has this name.
-const CONFINE: &str = "--confine";
+pub(crate) const CONFINE: &str = "--confine";
 
 /// Returns the first way that this system offers.
 pub(crate) fn find() -> anyhow::Result<Confinement> {
@@ -78,17 +78,12 @@ fn say(text: &str) {
     Printer::for_terminal().error_line(text);
 }
 
-/// Confines this process and becomes the client, if it was started for that.
-pub(crate) fn run_if_asked() -> Option<Exit> {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next()? != CONFINE {
-        return None;
-    }
-    let arguments: Vec<OsString> = arguments.collect();
-    Some(confine(&arguments).unwrap_or_else(|error| {
+/// Confines this process and becomes the client.
+pub(crate) fn run(arguments: &[OsString]) -> Exit {
+    confine(arguments).unwrap_or_else(|error| {
         say(&format!("{error:#}"));
         Exit::Bad
-    }))
+    })
 }
 
 /// Returns only where nothing was asked but whether it works, or the client cannot be started.

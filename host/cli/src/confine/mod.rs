@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use leafgate_words::words;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) use self::elsewhere::{Confined, find, run_if_asked};
+pub(crate) use self::elsewhere::{Confined, find};
 #[cfg(target_os = "linux")]
-pub(crate) use self::linux::{Confined, find, run_if_asked};
+pub(crate) use self::linux::{CONFINE, Confined, find, run};
 
 words! {
     /// A way to confine a program that this system offers, the best first.

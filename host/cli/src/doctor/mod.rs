@@ -73,14 +73,14 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn run(args: &DoctorArgs, printer: &mut Printer) -> anyhow::Result<Exit> {
     let runtime = Runtime::new()?;
     let mut findings = gates(&runtime)?;
-    findings.extend(settings());
+    findings.extend(found("settings", settings()));
     let stop = runtime.block_on(async { Stop::on_signals() })?;
     let is_asked = |client: &&KnownClient| args.client.as_ref().is_none_or(|asked| asked == client.name);
     for known in clients().iter().filter(is_asked) {
         findings.extend(client(known, args.client.is_some(), &runtime, &stop)?);
     }
     if args.client.is_none() {
-        findings.extend(editors()?);
+        findings.extend(found("vscode", editors()));
     }
     printer.show(&findings, |findings, printer| {
         findings.iter().try_for_each(|finding| print(finding, printer))
@@ -139,7 +139,7 @@ fn off(status: &Status) -> Option<ClientFinding> {
 
 async fn upstreams(status: &Status) -> Vec<ClientFinding> {
     let mut findings = Vec::new();
-    for ClientWay { url: at, upstream, policy } in ClientWay::all(status, "") {
+    for ClientWay { url: at, upstream, policy, .. } in ClientWay::all(status, "") {
         let upstream = &shown_url(upstream);
         findings.push(match unreachable(&at).await {
             Ok(Some(message)) => {
@@ -175,17 +175,18 @@ fn reached(at: &str, upstream: &str, policy: &str, status: &Status) -> ClientFin
     ClientFinding::new(at, state, format!("it reaches {upstream}{looks}"))
 }
 
+/// What cannot be looked at is a problem.
+fn found(about: &str, looked: anyhow::Result<Option<ClientFinding>>) -> Option<ClientFinding> {
+    looked.unwrap_or_else(|error| Some(ClientFinding::problem(about, format!("{error:#}"))))
+}
+
 /// Says that gates which start now would look at nothing. That of a trial is switched on.
-fn settings() -> Option<ClientFinding> {
-    let settings = match settings::of_user() {
-        Ok(settings) => settings,
-        Err(error) => {
-            return Some(ClientFinding::new("settings", FindingState::Problem, format!("{error:#}")));
-        }
-    };
+fn settings() -> anyhow::Result<Option<ClientFinding>> {
+    let settings = settings::of_user()?;
     let is_off = settings.switch("enabled") == Some(false);
     let text = format!("gates that start now are switched off ({})", settings.source("enabled"));
-    is_off.then(|| ClientFinding::new("settings", FindingState::Warning, text).hint("set `enabled = true`"))
+    let finding = ClientFinding::new("settings", FindingState::Warning, text).hint("set `enabled = true`");
+    Ok(is_off.then_some(finding))
 }
 
 /// Says where the settings of editors lead. A window is not opened for it.
@@ -194,12 +195,7 @@ fn editors() -> anyhow::Result<Option<ClientFinding>> {
     if folders.is_empty() {
         return Ok(None);
     }
-    let report = match vscode::EditorReport::of(&folders) {
-        Ok(report) => report,
-        Err(error) => {
-            return Ok(Some(ClientFinding::new("vscode", FindingState::Problem, format!("{error:#}"))));
-        }
-    };
+    let report = vscode::EditorReport::of(&folders)?;
     let beyond: Vec<&str> = report.beyond().collect();
     let state = match (report.problem(), beyond.is_empty()) {
         (Some(_), _) => FindingState::Note,

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use leafgate_admin::MetadataField;
-use leafgate_config::{Layer, Settings, UpstreamSettings, is_setting};
+use leafgate_config::{Layer, Settings, is_setting};
 use leafgate_diagnostic::{Diagnostics, hint_for};
 use leafgate_gate::{FirstUpstream, GateConfig, GateLimits, NamedUpstream, TrialConfig, UpstreamName};
 use leafgate_http::listen_address;
@@ -166,14 +166,6 @@ fn refused(mut problems: Vec<anyhow::Error>) -> anyhow::Error {
     }
 }
 
-fn named(upstream: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
-    let name: UpstreamName = upstream
-        .name()
-        .parse()
-        .with_context(|| format!("the upstream at {} has a wrong name", upstream.source("url")))?;
-    Ok(NamedUpstream { name, upstream: upstream::named(upstream)? })
-}
-
 /// Reads settings into types, and keeps what is wrong with them.
 struct SettingsReader<'s> {
     settings: &'s Settings,
@@ -185,7 +177,7 @@ impl SettingsReader<'_> {
     fn upstreams(&mut self) -> (Vec<NamedUpstream>, Vec<(UpstreamName, PolicySource)>) {
         let (mut upstreams, mut policies) = (Vec::new(), Vec::new());
         for upstream in self.settings.upstreams() {
-            let Some(named) = self.take(named(&upstream)) else { continue };
+            let Some(named) = self.take(upstream::named(&upstream)) else { continue };
             let policy = self.take(upstream.text("policy").map(source).transpose()).flatten();
             policies.extend(policy.map(|policy| (named.name.clone(), policy)));
             upstreams.push(named);

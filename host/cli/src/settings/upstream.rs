@@ -6,7 +6,10 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use leafgate_api::Api;
 use leafgate_config::{Settings, UpstreamSettings};
-use leafgate_gate::{Identity, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamTarget};
+use leafgate_gate::{
+    Identity, NamedUpstream, OnUnread, Proxy, Reach, UpstreamConfig, UpstreamKind, UpstreamName,
+    UpstreamTarget,
+};
 
 use super::parsed;
 use crate::private;
@@ -23,9 +26,11 @@ pub(crate) fn upstream_at(settings: &Settings, url: &str) -> anyhow::Result<Upst
 }
 
 /// Returns a named upstream.
-pub(super) fn named(asked: &UpstreamSettings<'_>) -> anyhow::Result<UpstreamConfig> {
-    let url = asked.text("url");
-    upstream(asked, url.with_context(|| format!("the upstream `{}` has no `url`", asked.name()))?)
+pub(super) fn named(asked: &UpstreamSettings<'_>) -> anyhow::Result<NamedUpstream> {
+    let name = asked.name().parse::<UpstreamName>();
+    let name = name.with_context(|| format!("the upstream at {} has a wrong name", asked.source("url")))?;
+    let url = asked.text("url").with_context(|| format!("the upstream `{name}` has no `url`"))?;
+    Ok(NamedUpstream { name, upstream: upstream(asked, url)? })
 }
 
 /// Says which setting of an upstream is wrong, and where it stands.

@@ -80,14 +80,12 @@ const OF_MACOS: &str = "Library/Application Support";
 impl EditorBase {
     /// Returns the folder that it is, as variables of the environment say.
     fn folder(self, is_macos: bool, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-        match self {
-            Config if is_macos => Some(variable("HOME")?.join(OF_MACOS)),
-            Config => home::of_user(variable, "XDG_CONFIG_HOME", ".config"),
-            Data => {
-                let in_home = if is_macos { OF_MACOS } else { ".local/share" };
-                home::of_user(variable, "XDG_DATA_HOME", in_home)
-            }
-            Home => variable("HOME"),
+        match (self, is_macos) {
+            (Home, _) => variable("HOME"),
+            (Config, true) => Some(variable("HOME")?.join(OF_MACOS)),
+            (Config, false) => home::of_user(variable, "XDG_CONFIG_HOME", ".config"),
+            (Data, true) => home::of_user(variable, "XDG_DATA_HOME", OF_MACOS),
+            (Data, false) => home::of_user(variable, "XDG_DATA_HOME", ".local/share"),
         }
     }
 }
@@ -129,15 +127,18 @@ impl SettingsFolder {
     /// Returns the files of a kind: that of the default profile, and of each profile that has its own.
     /// Settings need not be there: a profile without them would lead nowhere.
     pub(super) fn files(&self, kind: EditorFile) -> Vec<PathBuf> {
-        let (own, borrowed): (Vec<_>, Vec<_>) =
-            self.profiles().into_iter().partition(|(_, flags)| flags[kind.flag()] != true);
-        let profiles = self.folder.join("profiles");
-        let borrowed: Vec<PathBuf> = borrowed.into_iter().map(|(name, _)| profiles.join(name)).collect();
-        let there = fs::read_dir(&profiles).into_iter().flatten().flatten().map(|entry| entry.path());
-        let there = there.filter(|profile| profile.join(kind.name()).exists() && !borrowed.contains(profile));
-        let folders: BTreeSet<PathBuf> =
-            own.iter().map(|(name, _)| profiles.join(name)).chain(there).collect();
-        let files = [self.folder.clone()].into_iter().chain(folders).map(|folder| folder.join(kind.name()));
+        let folder = self.folder.join("profiles");
+        let there = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut profiles: BTreeSet<PathBuf> =
+            there.filter(|profile| profile.join(kind.name()).exists()).collect();
+        for (name, flags) in self.profiles() {
+            match flags[kind.flag()] == true {
+                true => profiles.remove(&folder.join(name)),
+                false => profiles.insert(folder.join(name)),
+            };
+        }
+        let files =
+            std::iter::once(self.folder.clone()).chain(profiles).map(|folder| folder.join(kind.name()));
         files.filter(|file| kind == EditorFile::Settings || file.exists()).collect()
     }
 

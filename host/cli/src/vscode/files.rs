@@ -24,20 +24,17 @@ pub(super) struct UserFile {
 /// Returns where a file really is, so that a symbolic link stays one.
 pub(super) fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
     let shown = path.display();
-    match fs::canonicalize(path) {
-        Ok(path) => Ok(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if fs::symlink_metadata(path).is_ok() {
-                bail!("{shown} is a symbolic link to nothing: make the file, or remove the link");
-            }
-            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-                bail!("{shown} is no file");
-            };
-            // A folder that is not there yet is made when the file is.
-            Ok(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()).join(name))
-        }
-        Err(error) => Err(error).with_context(|| format!("{shown} cannot be looked for")),
+    let found = private::if_there(fs::canonicalize(path));
+    if let Some(found) = found.with_context(|| format!("{shown} cannot be looked for"))? {
+        return Ok(found);
     }
+    if fs::symlink_metadata(path).is_ok() {
+        bail!("{shown} is a symbolic link to nothing: make the file, or remove the link");
+    }
+    let (folder, name) =
+        path.parent().zip(path.file_name()).with_context(|| format!("{shown} is no file"))?;
+    // A folder that is not there yet is made when the file is.
+    Ok(fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()).join(name))
 }
 
 impl UserFile {

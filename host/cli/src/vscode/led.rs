@@ -14,27 +14,18 @@ use super::models::{self, Names};
 const ADVANCED: &str = "github.copilot.advanced";
 
 /// The settings with Copilot's addresses, and where on the gate each leads.
-const ADDRESSES: [(&str, &str); 2] =
-    [("debug.overrideProxyUrl", "/u/copilot-proxy"), ("debug.overrideCapiUrl", "/u/copilot")];
-
-/// Other spellings of the same, which win where they are there.
-const SPELLINGS: [(&str, &str); 4] = [
-    ("github.copilot.advanced.debug.overrideCapiUrl", "/u/copilot"),
-    ("github.copilot.advanced.debug.overrideProxyUrl", "/u/copilot-proxy"),
-    ("github.copilot.internal.capiUrl", "/u/copilot"),
-    ("github.copilot.internal.completionsUrl", "/u/copilot-proxy"),
+const ADDRESSES: [(&[&str], &str); 6] = [
+    (&[ADVANCED, "debug.overrideProxyUrl"], "/u/copilot-proxy"),
+    (&[ADVANCED, "debug.overrideCapiUrl"], "/u/copilot"),
+    // Other spellings of the same, which win where they are there.
+    (&["github.copilot.advanced.debug.overrideCapiUrl"], "/u/copilot"),
+    (&["github.copilot.advanced.debug.overrideProxyUrl"], "/u/copilot-proxy"),
+    (&["github.copilot.internal.capiUrl"], "/u/copilot"),
+    (&["github.copilot.internal.completionsUrl"], "/u/copilot-proxy"),
 ];
 
 /// A spelling that nobody uses, and that would hide the others.
 const HIDING: [&str; 2] = ["github", "github.copilot"];
-
-/// Where a file leads: the gate, and its names of other upstreams.
-#[derive(Clone, Copy)]
-pub(super) struct EditorLead<'l> {
-    /// The gate's URL.
-    pub(super) gate: &'l str,
-    pub(super) names: &'l Names,
-}
 
 /// What was changed in a file, so that it can be given back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,22 +75,24 @@ impl SettingChanges {
     }
 }
 
-/// Returns a file that leads to the gate, and what that changed. `None` is a file that is not there.
+/// Returns a file that leads to the gate of this URL, models to the upstreams of these names there, and what
+/// that changed. `None` is a file that is not there.
 ///
 /// # Errors
 /// When it cannot be read as VS Code reads it.
 pub(super) fn lead(
     text: Option<&str>,
     kind: EditorFile,
-    lead: EditorLead<'_>,
+    gate: &str,
+    names: &Names,
 ) -> anyhow::Result<(String, SettingChanges)> {
     match kind {
-        EditorFile::Settings => settings(text, lead),
-        EditorFile::Models => models(text.unwrap_or_default(), lead),
+        EditorFile::Settings => settings(text, gate),
+        EditorFile::Models => models(text.unwrap_or_default(), gate, names),
     }
 }
 
-fn settings(text: Option<&str>, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
+fn settings(text: Option<&str>, gate: &str) -> anyhow::Result<(String, SettingChanges)> {
     let mut changes = SettingChanges::default();
     let mut led = text.unwrap_or_default().to_owned();
     let jsonc = Jsonc::parse(&led)?;
@@ -110,30 +103,29 @@ fn settings(text: Option<&str>, lead: EditorLead<'_>) -> anyhow::Result<(String,
         anyhow::bail!("`{hiding}` would hide what is written here: spell its members out in the names");
     }
     for (path, place) in addresses(&jsonc) {
-        let ours = format!("{}{place}", lead.gate);
-        let set = Jsonc::parse(&led)?.set(&path, &quoted(&ours));
+        let ours = format!("{gate}{place}");
+        let set = Jsonc::parse(&led)?.set(path, &quoted(&ours));
         let (text, before) =
             set.map_err(|error| error.context(format!("`{}` cannot be set", path.join("` → `"))))?;
         led = text;
-        let path = path.into_iter().map(str::to_owned).collect();
+        let path = path.iter().map(|&name| name.to_owned()).collect();
         changes.members.push(Member { path, ours, before });
     }
     Ok((led, changes))
 }
 
-fn models(text: &str, lead: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
+fn models(text: &str, gate: &str, names: &Names) -> anyhow::Result<(String, SettingChanges)> {
     let jsonc = Jsonc::parse(text)?;
     let mut changes = SettingChanges::default();
     let mut led = text.to_owned();
     let models = models::models(&jsonc)?;
     // From the last on, so that places before it stay.
     for model in models.iter().rev() {
-        let Some((name, rest)) =
-            model.split().and_then(|(target, rest)| Some((lead.names.of(&target)?, rest)))
+        let Some((name, rest)) = model.split().and_then(|(target, rest)| Some((names.of(&target)?, rest)))
         else {
             continue;
         };
-        let ours = format!("{}/u/{name}{rest}", lead.gate);
+        let ours = format!("{gate}/u/{name}{rest}");
         led = spliced(&led, span(model.url), &quoted(&ours));
         let spelled = jsonc.spelled(model.url).to_owned();
         changes.urls.push(ReplacedUrl { model: model.id.to_owned(), ours, spelled });
@@ -187,10 +179,9 @@ fn with_urls(text: String, urls: &[ReplacedUrl]) -> anyhow::Result<String> {
 
 /// Returns the settings that must lead to the gate, and where on it: other spellings count where they
 /// are there.
-fn addresses(jsonc: &Jsonc<'_>) -> Vec<(Vec<&'static str>, &'static str)> {
-    let spelled = SPELLINGS.into_iter().filter(|(name, _)| jsonc.get(&[name]).is_some());
-    let own = ADDRESSES.into_iter().map(|(name, place)| (vec![ADVANCED, name], place));
-    own.chain(spelled.map(|(name, place)| (vec![name], place))).collect()
+fn addresses(jsonc: &Jsonc<'_>) -> Vec<(&'static [&'static str], &'static str)> {
+    let counts = |(path, _): &(&[&str], _)| path[0] == ADVANCED || jsonc.get(path).is_some();
+    ADDRESSES.into_iter().filter(counts).collect()
 }
 
 /// Returns the addresses of Copilot that do not lead to the gate, by their names.

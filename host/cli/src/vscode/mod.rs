@@ -25,7 +25,7 @@ pub(crate) use self::editors::installed;
 pub(crate) use self::editors::{Edition, SettingsFolder};
 use self::editors::{EditorFile, editions};
 use self::files::{UserFile, real_path};
-use self::led::{EditorLead, SettingChanges, give_back};
+use self::led::{SettingChanges, give_back};
 pub(crate) use self::models::Names;
 pub(crate) use self::status::{EditorReport, NOT_SEEN, not_seen};
 use crate::home;
@@ -113,8 +113,8 @@ impl Leading {
     }
 
     /// Returns the text that leads there, and what that changes.
-    fn led(&self, to: EditorLead<'_>) -> anyhow::Result<(String, SettingChanges)> {
-        let led = led::lead(self.before.as_deref(), self.kind, to);
+    fn led(&self, gate: &str, names: &Names) -> anyhow::Result<(String, SettingChanges)> {
+        let led = led::lead(self.before.as_deref(), self.kind, gate, names);
         led.with_context(|| format!("{} is not changed", self.path.display()))
     }
 }
@@ -139,13 +139,12 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
     }
     // Whatever is wrong with a file is known before anything begins.
     for file in &files {
-        file.led(EditorLead { gate: "http://127.0.0.1:0", names: &names })?;
+        file.led("http://127.0.0.1:0", &names)?;
         file.file.ensure_writable()?;
     }
     standing.keep_upstreams(names.clone())?;
     let gate = standing.gate(Need::Editors, printer)?.listen;
-    let to = EditorLead { gate: &gate, names: &names };
-    let led = files.iter().map(|file| file.led(to)).collect::<anyhow::Result<Vec<_>>>()?;
+    let led = files.iter().map(|file| file.led(&gate, &names)).collect::<anyhow::Result<Vec<_>>>()?;
     record.gate.clone_from(&gate);
     let (leading, other): (Vec<_>, Vec<_>) =
         files.iter().zip(&led).partition(|(_, (_, changes))| !changes.is_empty());
@@ -163,8 +162,9 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         record.files.remove(&file.path);
     }
     record.write(&data)?;
-    let texts = files.iter().zip(&led).map(|(file, (text, _))| (file.kind, &*file.path, &**text));
-    status::said_of(texts, &gate)?.iter().try_for_each(|line| printer.line(line))?;
+    for (path, beyond) in EditorReport::of(folders)?.beyond_settings() {
+        printer.line(&format!("{}: {beyond}", path.display()))?;
+    }
     printer.line(
         "An editor that runs follows at once. Agents in it that are Copilot CLI need a new window from `leafgate exec code .`.",
     )?;

@@ -63,7 +63,7 @@ impl EditorReport {
         for folder in folders {
             for &kind in EditorFile::ALL {
                 for path in folder.files(kind) {
-                    files.push(FileReport::of(folder, kind, &path, listen.as_deref().unwrap_or_default())?);
+                    files.push(FileReport::of(folder, kind, path, listen.as_deref().unwrap_or_default())?);
                 }
             }
         }
@@ -104,6 +104,11 @@ impl EditorReport {
         self.files.iter().flat_map(|file| file.beyond.iter().chain(&file.window)).map(String::as_str)
     }
 
+    /// Returns what of each file's models no setting leads.
+    pub(super) fn beyond_settings(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().flat_map(|file| file.beyond.iter().map(|beyond| (&*file.path, &**beyond)))
+    }
+
     /// Says in one line how it is.
     pub(crate) fn summary(&self) -> String {
         let led = || format!("{} files of settings lead to the gate", self.files.len());
@@ -112,8 +117,13 @@ impl EditorReport {
 }
 
 impl FileReport {
-    fn of(folder: &SettingsFolder, kind: EditorFile, path: &Path, gate: &str) -> anyhow::Result<FileReport> {
-        let file = UserFile::read(&real_path(path)?)?;
+    fn of(
+        folder: &SettingsFolder,
+        kind: EditorFile,
+        path: PathBuf,
+        gate: &str,
+    ) -> anyhow::Result<FileReport> {
+        let file = UserFile::read(&real_path(&path)?)?;
         let text = file.text()?.unwrap_or_default();
         let wrong = || format!("{} cannot be looked into", path.display());
         let (past, beyond) = leaving(kind, text, gate).with_context(wrong)?;
@@ -121,12 +131,16 @@ impl FileReport {
             EditorFile::Settings if path.parent() == Some(folder.path()) => window(folder, gate),
             _ => None,
         };
-        Ok(FileReport { editor: folder.editor.clone(), path: path.to_owned(), past, beyond, window })
+        Ok(FileReport { editor: folder.editor.clone(), path, past, beyond, window })
     }
 }
 
 /// Returns what of a file leads past the gate: what could lead there, and what cannot.
-fn leaving(kind: EditorFile, text: &str, gate: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+pub(super) fn leaving(
+    kind: EditorFile,
+    text: &str,
+    gate: &str,
+) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     if kind == EditorFile::Settings {
         return Ok((led::past(text, gate)?, Vec::new()));
     }
@@ -141,19 +155,6 @@ fn leaving(kind: EditorFile, text: &str, gate: &str) -> anyhow::Result<(Vec<Stri
     }
     beyond.extend(models::past_any(&jsonc)?);
     Ok((past, beyond))
-}
-
-/// Returns what no setting leads of files that are about to lead to the gate.
-pub(super) fn said_of<'f>(
-    files: impl Iterator<Item = (EditorFile, &'f Path, &'f str)>,
-    gate: &str,
-) -> anyhow::Result<Vec<String>> {
-    let mut said = Vec::new();
-    for (kind, path, text) in files {
-        let (_, beyond) = leaving(kind, text, gate)?;
-        said.extend(beyond.into_iter().map(|what| format!("{}: {what}", path.display())));
-    }
-    Ok(said)
 }
 
 pub(super) fn run(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit> {

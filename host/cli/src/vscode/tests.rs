@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::editors::EditorFile;
 use super::files::{UserFile, real_path};
 use super::jsonc::{Jsonc, ValueBefore};
-use super::led::{EditorLead, SettingChanges, give_back, lead, past};
+use super::led::{SettingChanges, give_back, lead, past};
 use super::models::{Names, targets};
 use super::status;
 
@@ -59,7 +59,7 @@ const KINDS: [(&str, &str); 24] = [
 ];
 
 fn led(text: Option<&str>) -> (String, SettingChanges) {
-    lead(text, EditorFile::Settings, EditorLead { gate: GATE, names: &Names::default() }).unwrap()
+    lead(text, EditorFile::Settings, GATE, &Names::default()).unwrap()
 }
 
 fn given(text: &str, changes: &SettingChanges) -> Option<String> {
@@ -173,9 +173,7 @@ fn what_cannot_be_read_as_the_editor_reads_it_is_refused() {
         ),
         ("{ \"github.copilot\": { \"advanced\": {} } }", "`github.copilot` would hide"),
     ] {
-        let error =
-            lead(Some(text), EditorFile::Settings, EditorLead { gate: GATE, names: &Names::default() })
-                .unwrap_err();
+        let error = lead(Some(text), EditorFile::Settings, GATE, &Names::default()).unwrap_err();
         let error = format!("{error:#}");
         assert!(error.contains(words) && !error.contains("quoted"), "{text}: {error}");
     }
@@ -198,14 +196,14 @@ const MODELS: &str = r#"[
 fn own_models_lead_through_upstreams_of_their_own() {
     let mut names = Names::default();
     targets(MODELS, None).unwrap().iter().for_each(|target| names.add(target, &|_| false));
-    let to = EditorLead { gate: GATE, names: &names };
-    let (to_gate, changes) = lead(Some(MODELS), EditorFile::Models, to).unwrap();
+    let (to_gate, changes) = lead(Some(MODELS), EditorFile::Models, GATE, &names).unwrap();
     for url in ["/u/own-a-example/v1/messages\"", "/u/own-b-example-v4/chat/completions\""] {
         assert!(to_gate.contains(&format!("\"{GATE}{url}")), "{url}: {to_gate}");
     }
     assert_eq!(given(&to_gate, &changes).as_deref(), Some(MODELS));
-    let said = status::said_of([(EditorFile::Models, "f".as_ref(), &*to_gate)].into_iter(), GATE).unwrap();
-    insta::assert_snapshot!(said.join("\n"));
+    let (past, beyond) = status::leaving(EditorFile::Models, &to_gate, GATE).unwrap();
+    assert_eq!(past, Vec::<String>::new());
+    insta::assert_snapshot!(beyond.join("\n"));
     // A model that was added meanwhile stays, wherever it stands.
     let edited = to_gate.replace(
         "// mine",

@@ -12,8 +12,9 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use tokio::net::lookup_host;
-use tokio::task::JoinSet;
 
 /// How often connections are looked at. One request of a model takes longer.
 const OFTEN: Duration = Duration::from_millis(250);
@@ -53,11 +54,7 @@ impl Watch {
         let mut ended = pin!(ended);
         let mut upstreams = Vec::new();
         // Names are looked up meanwhile.
-        let mut looked_up = JoinSet::new();
-        for upstream in self.upstreams.clone() {
-            looked_up
-                .spawn(async move { lookup_host(upstream).await.into_iter().flatten().collect::<Vec<_>>() });
-        }
+        let mut looked_up: FuturesUnordered<_> = self.upstreams.iter().map(lookup_host).collect();
         let mut clock = tokio::time::interval(OFTEN);
         let (mut has_come, mut past) = (false, None::<Connection>);
         loop {
@@ -66,14 +63,15 @@ impl Watch {
                     past.filter(|_| !has_come).iter().for_each(|past| say(&self.told("came", past)));
                     return end;
                 }
+                Some(found) = looked_up.next() => {
+                    upstreams.extend(found.into_iter().flatten());
+                    continue;
+                }
                 _ = clock.tick(), if !has_come => {}
             }
             let connections = connections(pid);
             has_come =
                 connections.iter().any(|connection| connection.to == self.gate && connection.bytes > 0);
-            while let Some(found) = looked_up.try_join_next() {
-                upstreams.extend(found.unwrap_or_default());
-            }
             let Some(most) = self.past(&connections, &upstreams).filter(|_| !has_come) else { continue };
             if past.is_none() {
                 say(&self.told("has come", &most));

@@ -24,7 +24,8 @@ pub(super) fn detours(command: &[OsString], clients: &[KnownClient]) -> Vec<Deto
             }
             ("-c" | "--config", _, Some(codex)) => detours.extend(of_codex(value, codex)),
             ("--oss" | "--local-provider", _, Some(_)) => {
-                detours.push(Detour { place: DetourPlace::Arguments, name: option.to_owned(), hint: "" })
+                let (name, hint) = (option.to_owned(), String::new());
+                detours.push(Detour { place: DetourPlace::Arguments, name, hint });
             }
             _ => {}
         }

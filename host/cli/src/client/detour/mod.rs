@@ -11,7 +11,6 @@ mod read;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -22,32 +21,24 @@ use super::choice::leads;
 use super::known::{KnownClient, PlaceForm};
 
 /// Where a detour stands.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
 enum DetourPlace {
+    #[display("{}, line {_1}", _0.display())]
     File(PathBuf, usize),
+    #[display("the environment")]
     Environment,
+    #[display("its arguments")]
     Arguments,
 }
 
 /// Something that leads a client past the gate, or may.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, derive_more::Display)]
+#[display("{place}: {name}{}", if hint.is_empty() { String::new() } else { format!(" ({hint})") })]
 pub(super) struct Detour {
     place: DetourPlace,
     /// What `--allow` calls it.
     name: String,
-    hint: &'static str,
-}
-
-impl fmt::Display for Detour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            DetourPlace::File(path, line) => write!(f, "{}, line {line}: ", path.display())?,
-            DetourPlace::Environment => f.write_str("the environment: ")?,
-            DetourPlace::Arguments => f.write_str("its arguments: ")?,
-        }
-        f.write_str(&self.name)?;
-        if self.hint.is_empty() { Ok(()) } else { write!(f, " ({})", self.hint) }
-    }
+    hint: String,
 }
 
 /// What is looked through before a program starts.
@@ -110,14 +101,14 @@ impl DetourSearch<'_> {
             let value = value.to_string_lossy();
             let leads_here = leads(&value, self.gate);
             let hint = names::of_variable(&name, &value, self.clients).filter(|_| !leads_here)?;
-            Some(Detour { place: DetourPlace::Environment, name, hint })
+            Some(Detour { place: DetourPlace::Environment, name, hint: hint.to_owned() })
         })
     }
 }
 
 /// Returns those of some settings that are objected to; settings that cannot be read are such a one.
 fn among(
-    settings: Result<Vec<Setting>, &'static str>,
+    settings: Result<Vec<Setting>, String>,
     file: Option<&Path>,
     objection: impl Fn(&Setting) -> Option<&'static str>,
 ) -> Vec<Detour> {
@@ -127,7 +118,8 @@ fn among(
         Ok(settings) => settings
             .iter()
             .filter_map(|setting| {
-                Some(Detour { place: place(setting.line), name: setting.name(), hint: objection(setting)? })
+                let hint = objection(setting)?.to_owned();
+                Some(Detour { place: place(setting.line), name: setting.name(), hint })
             })
             .collect(),
     }

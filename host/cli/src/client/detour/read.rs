@@ -35,18 +35,14 @@ impl Setting {
 }
 
 /// Returns all values of a file; none where there is no file.
-pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'static str> {
+pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, String> {
     let text = match read_text(path, LARGEST) {
-        Ok(text) => text,
         Err(ReadError::Io(error))
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
             return Ok(Vec::new());
         }
-        Err(ReadError::Io(_)) => return Err("the file cannot be read"),
-        Err(ReadError::NotRegular) => return Err("it is no regular file"),
-        Err(ReadError::TooLarge { .. }) => return Err("the file is too large to be looked through"),
-        Err(ReadError::NotText) => return Err("the file is no text"),
+        read => read.map_err(|error| format!("it cannot be read: {error}"))?,
     };
     let text = text.trim_start_matches('\u{feff}');
     match form {
@@ -57,7 +53,7 @@ pub(super) fn settings(path: &Path, form: PlaceForm) -> Result<Vec<Setting>, &'s
 }
 
 /// Returns the values of a JSON text with or without comments.
-pub(super) fn json(text: &str) -> Result<Vec<Setting>, &'static str> {
+pub(super) fn json(text: &str) -> Result<Vec<Setting>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -69,7 +65,7 @@ pub(super) fn json(text: &str) -> Result<Vec<Setting>, &'static str> {
 }
 
 /// Returns the values of a TOML text.
-pub(super) fn toml(text: &str) -> Result<Vec<Setting>, &'static str> {
+pub(super) fn toml(text: &str) -> Result<Vec<Setting>, String> {
     let table = DeTable::parse(text).map_err(|_| "the file is no TOML")?;
     let mut found = CommandWalk { text, path: Vec::new(), settings: Vec::new() };
     found.table(table.get_ref());
@@ -167,7 +163,10 @@ mod tests {
         let file = folder.path().join("settings.json");
         assert_eq!(settings(&file, PlaceForm::Json), Ok(Vec::new()));
         std::fs::create_dir(&file).unwrap();
-        assert_eq!(settings(&file, PlaceForm::Json), Err("it is no regular file"));
+        assert_eq!(
+            settings(&file, PlaceForm::Json),
+            Err("it cannot be read: it is no regular file".to_owned())
+        );
         assert_eq!(settings(&folder.path().join("none/x"), PlaceForm::Json), Ok(Vec::new()));
     }
 }
