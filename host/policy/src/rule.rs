@@ -315,8 +315,13 @@ pub(crate) enum Action {
 #[derive(Debug)]
 pub(crate) enum Edit {
     Rewrite(Rewrite),
-    Delete(Delete),
-    Insert(Insert),
+    Delete {
+        /// Whether messages go too where the rule names a tool: its calls and their results. Without
+        /// it, definitions alone go.
+        history: bool,
+    },
+    /// A message of this text.
+    Insert(String),
     Transform(Transform),
     FilterTools(FilterTools),
     /// No trace of tools is left.
@@ -481,21 +486,6 @@ impl FilterTools {
     pub(crate) fn drops(&self, name: &str) -> bool {
         self.drop.iter().any(|glob| tool_names::names(glob, name))
     }
-}
-
-/// `delete`.
-#[derive(Debug)]
-pub(crate) struct Delete {
-    /// Whether messages go too where the rule names a tool: its calls and their results. Without
-    /// it, definitions alone go.
-    pub(crate) history: bool,
-}
-
-/// `insert`.
-#[derive(Debug)]
-pub(crate) struct Insert {
-    /// The whole text of the message.
-    pub(crate) text: String,
 }
 
 /// `transform`.

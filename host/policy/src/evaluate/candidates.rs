@@ -158,7 +158,7 @@ impl<'p> Run<'p> {
     pub(super) fn is_idle(&mut self, index: RuleIndex) -> bool {
         let rule = &self.policy.rules[index];
         let looks_further = match &rule.action {
-            Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_))
+            Action::Edit(Edit::Rewrite(_) | Edit::Delete { .. } | Edit::Transform(_))
             | Action::Classify(_)
             | Action::Redact(_)
             | Action::Pin(Pin::Received | Pin::FirstSeen(_) | Pin::Protect { .. }) => false,

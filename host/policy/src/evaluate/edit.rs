@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Run, author};
 use crate::condition::Condition;
 use crate::index::RuleIndex;
-use crate::rule::{Action, Delete, Edit, Phase, Pin, Rewrite, Rule};
+use crate::rule::{Action, Edit, Phase, Pin, Rewrite, Rule};
 
 /// A change of a request. Whatever rules and plugins do comes down to these, to pins, and to holds.
 pub(super) enum Change<'c> {
@@ -76,10 +76,12 @@ impl<'p> Run<'p> {
             Edit::Rewrite(rewrite) => {
                 self.edit_selected(index, |run, selected| run.rewrite_leaves(index, rule, rewrite, selected));
             }
-            Edit::Delete(delete) => {
-                self.edit_selected(index, |run, selected| run.delete_sections(index, rule, delete, selected));
+            Edit::Delete { history } => {
+                self.edit_selected(index, |run, selected| {
+                    run.delete_sections(index, rule, *history, selected)
+                });
             }
-            Edit::Insert(insert) => self.insert(index, rule, insert),
+            Edit::Insert(text) => self.insert(index, rule, text),
             Edit::Transform(transform) => self.transform(index, transform),
             Edit::FilterTools(filter) => self.filter_tools(index, rule, filter),
             Edit::StripTools => self.strip_tools(index, rule),
@@ -270,11 +272,11 @@ impl<'p> Run<'p> {
         &mut self,
         index: RuleIndex,
         rule: &Rule,
-        delete: &Delete,
+        history: bool,
         selected: &[NodeId],
     ) -> Result<usize, EditError> {
         let (author, mut made) = (author(rule), 0);
-        let spares_history = !delete.history && rule.selector.names_a_tool_alone();
+        let spares_history = !history && rule.selector.names_a_tool_alone();
         let mut seen = BTreeSet::new();
         for &node in selected {
             let Some(section) = deletable_around(self.document, node) else {

@@ -19,17 +19,17 @@ use super::site::Site;
 use super::subject::Subject;
 use super::{Run, author};
 use crate::index::RuleIndex;
-use crate::rule::{Insert, Rule};
+use crate::rule::Rule;
 
 impl<'p> Run<'p> {
     /// Puts a rule's message directly before the latest one of the user.
-    pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, insert: &Insert) {
+    pub(super) fn insert(&mut self, index: RuleIndex, rule: &Rule, text: &str) {
         self.edit_request(index, |run| {
             let Some(before) = run.document.latest_user_message() else {
                 run.leave_undone(index, None, "no message of the user");
                 return Ok(0);
             };
-            run.change(index, &author(rule), None, Change::Insert(before, Role::User, &insert.text))
+            run.change(index, &author(rule), None, Change::Insert(before, Role::User, text))
         });
     }
 

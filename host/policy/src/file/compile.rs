@@ -25,9 +25,8 @@ use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
 use crate::rule::{
-    Action, ActionName, Decide, Delete, Edit, Insert, Mode, OnDrift, OnError, OnOdd, OnTimeout,
-    OnUnredactable, Pause, Pin, Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents,
-    Transform, With,
+    Action, ActionName, Decide, Edit, Mode, OnDrift, OnError, OnOdd, OnTimeout, OnUnredactable, Pause, Pin,
+    Published, Redact, Restore, Rewrite, Rule, Sees, Streaming, Subagents, Transform, With,
 };
 use crate::selector::Selector;
 use crate::shorten::Shorten;
@@ -135,7 +134,7 @@ impl Compiler<'_, '_> {
             ActionName::Pin => Action::Pin(self.pin(raw)),
             ActionName::Rewrite => Action::Edit(self.rewrite(raw, header)?),
             ActionName::Delete => {
-                Action::Edit(Edit::Delete(Delete { history: said(&raw.history).unwrap_or_default() }))
+                Action::Edit(Edit::Delete { history: said(&raw.history).unwrap_or_default() })
             }
             ActionName::Insert => Action::Edit(Edit::Insert(self.insert(raw)?)),
             ActionName::FilterTools => Action::Edit(self.filter_tools(raw, header)?),
@@ -256,13 +255,9 @@ impl Compiler<'_, '_> {
         Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
     }
 
-    fn insert(&mut self, raw: &RawRule) -> Option<Insert> {
-        let path = self.inserted_path(raw);
-        let text = raw.text.as_ref()?.get_ref();
-        Some(match path {
-            None => Insert { text: text.clone() },
-            Some(path) => Insert { text: format!("Context from {path}:\n\n{text}") },
-        })
+    fn insert(&mut self, raw: &RawRule) -> Option<String> {
+        let begins = self.inserted_path(raw).map(|path| format!("Context from {path}:\n\n"));
+        Some(begins.unwrap_or_default() + raw.text.as_ref()?.get_ref())
     }
 
     /// The name that an inserted text is known by.

@@ -86,7 +86,7 @@ impl<'r> Shadows<'r> {
             (
                 Action::Pin(Pin::Received | Pin::To { .. } | Pin::FirstSeen(_)),
                 Action::Pin(Pin::To { .. } | Pin::FirstSeen(_))
-                | Action::Edit(Edit::Rewrite(_) | Edit::Delete(_) | Edit::Transform(_)),
+                | Action::Edit(Edit::Rewrite(_) | Edit::Delete { .. } | Edit::Transform(_)),
             ) => Some((
                 format!("rule `{id}` can never act: rule `{}` pins all that it selects", earlier.id),
                 format!("narrow `match` of `{}`, or leave `{id}` out", earlier.id),
