@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::compile::Compiler;
-use super::detectors::{OF_MANY_LINES, ONE_LINE};
+use super::detectors::{Engines, OF_MANY_LINES, ONE_LINE};
 use super::raw::{RawRule, said};
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
@@ -126,7 +126,7 @@ impl Compiler<'_, '_> {
 }
 
 /// Why a rule must see a whole text; `None` where so many bytes of one will do.
-fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
+fn needs_all(rule: &Rule, bytes: usize, engines: &Engines) -> Option<String> {
     // Calls are waited for in any case.
     if rule.selector.is_of_calls() {
         return None;
@@ -136,18 +136,7 @@ fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
     }
     match &rule.action {
         Action::Redact(redact) => {
-            let named = |id: &&str| {
-                let pack = id.split('/').next();
-                redact.detectors.iter().any(|name| name == id || Some(name.as_str()) == pack)
-                    || redact.detectors.iter().any(|name| {
-                        pack.is_some_and(|pack| {
-                            name.strip_prefix(pack)
-                                .is_some_and(|part| part == "/likely" || part == "/possible")
-                        })
-                    })
-            };
-            let left_out = |id: &&str| redact.detectors.iter().any(|name| name.strip_prefix('!') == Some(id));
-            let long: Vec<_> = OF_MANY_LINES.iter().filter(|id| named(id) && !left_out(id)).collect();
+            let long = engines.among(redact.engine, &OF_MANY_LINES);
             let without: Vec<String> = long.iter().map(|id| format!("\"!{id}\"")).collect();
             (!long.is_empty()).then(|| {
                 format!(

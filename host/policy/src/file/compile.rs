@@ -16,7 +16,7 @@ use leafgate_tree::SectionKind;
 use regex::RegexBuilder;
 use toml::Spanned;
 
-use super::detectors::{Engines, ONE_LINE};
+use super::detectors::Engines;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::{RawRule, said, text, words_of};
@@ -152,20 +152,13 @@ impl Compiler<'_, '_> {
         let with = said(&raw.with).unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
         let on_unredactable = said(&raw.on_unredactable);
-        let detect = raw.detect.as_ref()?;
-        let words = words_of(&raw.detect);
-        let built_in =
-            |word: &&(&str, Range<usize>)| !word.0.starts_with("plugin:") && !word.0.starts_with("own");
-        let written: Vec<String> =
-            words.iter().filter(built_in).map(|(word, _)| (*word).to_owned()).collect();
-        let (detectors, plugins) = self.detectors(words);
+        raw.detect.as_ref()?;
+        let (detectors, plugins) = self.detectors(words_of(&raw.detect));
+        let engine = self.engines.engine(detectors);
+        let checked = self.engines.among(engine, &CHECKED);
         Some(Redact {
-            engine: self.engine(&detectors, detect.span())?,
-            checked: self.engine(&checked_by_digits(&detectors), detect.span())?,
-            detectors: match written.iter().any(|word| word.starts_with('!') || word == ONE_LINE) {
-                true => written,
-                false => detectors,
-            },
+            engine,
+            checked: self.engines.engine(checked),
             plugins,
             with,
             restore,
@@ -328,14 +321,7 @@ fn pause(raw: &RawRule) -> Pause {
 }
 
 /// Detectors of numbers that carry check digits: chance seldom makes one.
-const CHECKED: &[&str] = &["pii/payment-card", "pii/iban"];
-
-/// Returns those of the named detectors whose findings check digits vouch for.
-fn checked_by_digits(names: &[String]) -> Vec<String> {
-    let named =
-        |id: &&&str| names.iter().any(|name| name == **id || id.split('/').next() == Some(name.as_str()));
-    CHECKED.iter().filter(named).map(|id| (*id).to_owned()).collect()
-}
+const CHECKED: [&str; 2] = ["pii/payment-card", "pii/iban"];
 
 /// Has a pin know where it puts its text in, in each format that has one place for it.
 fn place_absent(action: &mut Action, selector: &Selector) {
