@@ -20,7 +20,7 @@ use super::detectors::Engines;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::{RawRule, said, text, words_of};
-use super::{answers, idle, matches, replacement};
+use super::{answers, matches, replacement};
 use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
@@ -115,9 +115,6 @@ impl Compiler<'_, '_> {
             let message = "one such text lets everything else in its leaf pass";
             let hint = "allow the value alone with an `[[exception]]`";
             self.complaints.warning(written.span(), message, hint);
-        }
-        if let Some(paths) = raw.matches.as_ref().and_then(|table| table.get_ref().path.as_ref()) {
-            idle::warn(&rule, paths.span(), &mut self.complaints);
         }
         (self.complaints.diagnostics.errors() == before).then_some(rule)
     }
