@@ -105,7 +105,7 @@ impl Compiler<'_, '_> {
             on_error: said(&raw.on_error).unwrap_or(OnError::Block),
             reason,
             severity: said(&raw.severity),
-            says: raw.says(),
+            says: raw.says.clone(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
         self.model_is_of_request(&rule, raw);

@@ -157,17 +157,13 @@ struct FieldWords<'r> {
 /// Reads a field; a list of no words would match nothing, and is reported.
 fn words<'r>(raw: &'r RawField, field: &str, complaints: &mut Complaints<'_>) -> FieldWords<'r> {
     let Some(value) = raw else { return FieldWords::default() };
-    let (any, not) = (value.get_ref().any(), value.get_ref().not());
-    let is_empty = |words: &Option<Words<'_>>| words.as_ref().is_some_and(Vec::is_empty);
-    if is_empty(&any) || is_empty(&not) || any.is_none() && not.is_none() {
+    let WordMatch { any, not, ignore_case } = value.get_ref();
+    let is_empty = |words: &Option<Spanned<OneOrMany>>| words.is_some() && words_of(words).is_empty();
+    if is_empty(any) || is_empty(not) || any.is_none() && not.is_none() {
         let hint = format!("leave `{field}` out to match any");
         complaints.error(value.span(), format!("an empty list for `{field}` matches nothing"), hint);
     }
-    FieldWords {
-        any: any.unwrap_or_default(),
-        not: not.unwrap_or_default(),
-        ignore_case: value.get_ref().ignore_case.as_ref(),
-    }
+    FieldWords { any: words_of(any), not: words_of(not), ignore_case: ignore_case.as_ref() }
 }
 
 impl<'r> FieldWords<'r> {

@@ -113,10 +113,11 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
     let named = rule.selector.formats();
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    let not = written.get_ref().not().unwrap_or_default();
-    rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
-    let places = written.get_ref().any().unwrap_or_default();
-    for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
+    let WordMatch { any, not, .. } = written.get_ref();
+    for (path, (_, at)) in rule.selector.not_paths.iter().zip(words_of(not)) {
+        misspelt(path, at, complaints);
+    }
+    for (path, (_, at)) in rule.selector.paths.iter().zip(words_of(any)) {
         let formats = path.formats();
         if formats.is_empty() {
             if misspelt(path, at, complaints) {

@@ -59,7 +59,7 @@ pub(crate) fn compile(
         approval: raw.tools.as_ref().and_then(|tools| nested::approval(tools.get_ref())),
         id: id?.into(),
         origin,
-        says: raw.says(),
+        says: raw.says.clone(),
         request,
         profile,
         root: root?,
