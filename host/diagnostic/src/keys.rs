@@ -63,9 +63,9 @@ pub enum Type {
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Any table.
+    /// Any table that JSON can spell.
     Table,
-    /// A text, any table or any list.
+    /// A text, or any table or list that JSON can spell.
     TextOrTable,
     /// A day, or `never`.
     Until,
@@ -123,8 +123,6 @@ takes! {
     usize: Type::Number(NumberRange::ANY);
     u64: Type::Number(NumberRange::ANY);
     bool: Type::Flag;
-    toml::Value: Type::TextOrTable;
-    toml::Table: Type::Table;
     WordMatch: Type::Match(&Type::Text);
 }
 
