@@ -36,13 +36,8 @@ impl ConfigFinding {
     }
 }
 
-/// Returns a value of TOML as JSON; `None` where it holds a date or an infinite number: these have no
+/// Returns a table of TOML as JSON text; `None` where it holds a date or an infinite number: these have no
 /// counterpart there.
-pub fn json(value: &toml::Value) -> Option<Value> {
-    is_json(value).then(|| serde_json::to_value(value).ok())?
-}
-
-/// Returns a table as JSON text; `None` as in [`json`].
 pub fn config_json(table: &toml::Table) -> Option<String> {
     table.values().all(is_json).then(|| serde_json::to_string(table).ok())?
 }

@@ -27,7 +27,7 @@ use serde::Serialize;
 
 pub use answer::{CheckedEdits, CheckedFindings};
 pub use aside::{Way, aside, is_needed, making_way};
-pub use config::{ConfigFinding, config_json, json};
+pub use config::{ConfigFinding, config_json};
 pub use fault::{Amount, Fault, InvalidAnswer, PluginWords};
 pub use health::{Health, Quarantine};
 pub use limits::PluginLimits;

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -64,9 +63,9 @@ pub enum Type {
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Any table.
+    /// Any table that JSON can spell.
     Table,
-    /// A text, any table or any list.
+    /// A text, or any table or list that JSON can spell.
     TextOrTable,
     /// A day, or `never`.
     Until,
@@ -85,17 +84,12 @@ pub enum Type {
 }
 
 /// A table whose keys are known.
-pub trait Table: DeserializeOwned + Serialize {
+pub trait Table: DeserializeOwned {
     /// What such a table is called: `a rule`.
     const NAME: &'static str;
 
     /// Its keys, in the order in which they are declared.
     const KEYS: &'static [TableKey];
-
-    /// Returns what it says, as it was read.
-    fn says(&self) -> toml::Table {
-        toml::Table::try_from(self).expect("what was read from TOML can be written")
-    }
 
     /// Returns where the value of a key stands.
     fn place(&self, key: &str) -> Option<Range<usize>>;
@@ -106,8 +100,10 @@ pub fn names(keys: &[TableKey]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
-/// Under this key a table says which of its keys are broken. No file can: it is no key that any table has.
+/// Under these keys the reader notes which keys of a table are broken, and what the others say as they are written.
+/// No file can: they are no keys that any table has.
 pub(crate) const BROKEN: &str = "";
+pub(crate) const SAYS: &str = " ";
 
 /// A type of values, and what a key of this type takes where its row says no more.
 pub trait Takes {
@@ -127,8 +123,6 @@ takes! {
     usize: Type::Number(NumberRange::ANY);
     u64: Type::Number(NumberRange::ANY);
     bool: Type::Flag;
-    toml::Value: Type::TextOrTable;
-    toml::Table: Type::Table;
     WordMatch: Type::Match(&Type::Text);
 }
 
@@ -157,7 +151,7 @@ macro_rules! table {
             $type:ty $(= $takes:expr)? $(=> $of:expr)? $(; $hint:expr)?,)*
     }) => {
         $(#[$about])*
-        #[derive(Debug, Default, serde::Deserialize, serde::Serialize)]
+        #[derive(Debug, Default, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct $table {
             $(
@@ -166,8 +160,11 @@ macro_rules! table {
             )*
             /// Keys whose values could not be read, or that were meant by one that nobody knows. That has been
             /// reported, so they must not be reported as missing too.
-            #[serde(default, rename = "", skip_serializing)]
+            #[serde(default, rename = "")]
             pub(crate) broken: std::collections::BTreeSet<String>,
+            /// What it says, as it is written.
+            #[serde(default, rename = " ")]
+            pub(crate) says: toml::Table,
         }
 
         impl $crate::keys::Table for $table {

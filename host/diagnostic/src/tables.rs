@@ -7,11 +7,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use serde::Deserialize as _;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, ValueDeserializer};
 
-use crate::keys::{BROKEN, KeyNeed, Table, TableKey, Type, names};
+use crate::keys::{BROKEN, KeyNeed, SAYS, Table, TableKey, Type, names};
 use crate::number::{in_millis, shown_time};
 use crate::{Complaints, did_you_mean, hint_for};
 
@@ -104,6 +103,7 @@ impl TableReader<'_, '_> {
     /// missing.
     fn table(&mut self, table: &mut DeTable<'_>, header: &Range<usize>, keys: &[TableKey], name: &str) {
         let mut broken = self.unknown(table, keys, None);
+        let mut says = table.clone();
         for key in keys {
             let before = self.complaints.diagnostics.errors();
             let Some(value) = table.get_mut(key.name) else { continue };
@@ -117,10 +117,11 @@ impl TableReader<'_, '_> {
             }
         }
         self.belongings(table, header, keys, name, &mut broken);
-        if !broken.is_empty() {
-            let word = |word: String| Spanned::new(header.clone(), DeValue::String(word.into()));
-            let broken = DeValue::Array(broken.into_iter().map(word).collect());
-            table.insert(Spanned::new(header.clone(), BROKEN.into()), Spanned::new(header.clone(), broken));
+        broken.iter().for_each(|key| _ = says.remove(key.as_str()));
+        let word = |word: String| Spanned::new(header.clone(), DeValue::String(word.into()));
+        let broken = DeValue::Array(broken.into_iter().map(word).collect());
+        for (key, noted) in [(BROKEN, broken), (SAYS, DeValue::Table(says))] {
+            table.insert(Spanned::new(header.clone(), key.into()), Spanned::new(header.clone(), noted));
         }
     }
 
@@ -174,10 +175,10 @@ impl TableReader<'_, '_> {
                 KeyNeed::No | KeyNeed::Usual(_) => false,
                 KeyNeed::There | KeyNeed::Tag => value.is_none(),
                 KeyNeed::Said => value.is_none_or(|value| !says(value.get_ref())),
-                // A blank text in the place of a list is for whoever reads the texts.
-                KeyNeed::NotEmpty => value.is_some_and(|value| {
-                    let is_of_list = matches!(key.takes, Type::OneOrMany(_)) && value.get_ref().is_str();
-                    !is_of_list && !says(value.get_ref())
+                // Blank texts in a list are for whoever reads the texts.
+                KeyNeed::NotEmpty => value.is_some_and(|value| match value.get_ref() {
+                    DeValue::Array(items) => items.is_empty(),
+                    value => !says(value),
                 }),
             };
             if !is_missing || broken.contains(field) {
@@ -209,15 +210,19 @@ impl TableReader<'_, '_> {
         value: &mut Spanned<DeValue<'_>>,
     ) -> bool {
         let span = value.span();
-        if let Some(error) = too_large(takes, value) {
-            let at = error.span().unwrap_or(span);
-            self.complaints.error(at, format!("`{name}`: {}", error.message()), "write another value");
+        if matches!(takes, Type::Table | Type::TextOrTable) && !self.keeps_json(name, value) {
             return false;
         }
         match (takes, value.get_mut()) {
             (Type::Of(what, keys), DeValue::Table(table)) => {
                 self.table(table, &span, keys, what);
                 true
+            }
+            (Type::OneOrMany(item), DeValue::String(_)) => {
+                let is_left = self.keeps(name, *item, hint, value);
+                let alone = taken(value);
+                *value.get_mut() = DeValue::Array([alone].into_iter().collect());
+                is_left
             }
             (Type::OneOrMany(item) | Type::ListOf(item), DeValue::Array(items)) => {
                 let was_empty = items.is_empty();
@@ -230,7 +235,8 @@ impl TableReader<'_, '_> {
                 self.may_be_left_out = true;
                 let is_left = self.keeps(name, Type::OneOrMany(item), hint, value);
                 self.may_be_left_out = false;
-                spell_out(value);
+                let any = (Spanned::new(value.span(), "any".into()), taken(value));
+                *value.get_mut() = DeValue::Table([any].into_iter().collect());
                 is_left
             }
             (Type::Match(item), DeValue::Table(table)) => {
@@ -253,6 +259,38 @@ impl TableReader<'_, '_> {
                 false
             }),
         }
+    }
+
+    /// Takes out of a value of any form what no JSON can spell, and reports it. Returns whether anything of it is left.
+    fn keeps_json(&mut self, name: &str, value: &mut Spanned<DeValue<'_>>) -> bool {
+        let span = value.span();
+        let what = match value.get_mut() {
+            DeValue::Array(items) => {
+                let all = std::mem::replace(items, DeArray::new()).into_iter();
+                *items = all.filter_map(|mut it| self.keeps_json(name, &mut it).then_some(it)).collect();
+                return true;
+            }
+            DeValue::Table(table) => {
+                for (key, mut it) in std::mem::take(table) {
+                    if self.keeps_json(key.get_ref(), &mut it) {
+                        table.insert(key, it);
+                    }
+                }
+                return true;
+            }
+            DeValue::Datetime(_) => "JSON has no dates",
+            DeValue::Float(number) if !number.as_str().parse().is_ok_and(f64::is_finite) => {
+                "JSON has no infinite numbers"
+            }
+            DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+                "this number is too large"
+            }
+            DeValue::Float(_) | DeValue::Integer(_) | DeValue::String(_) | DeValue::Boolean(_) => {
+                return true;
+            }
+        };
+        self.complaints.error(span, format!("`{name}`: {what}"), "write it as a text");
+        false
     }
 
     /// Takes what is wrong out of a table that says what the text of a field may be.
@@ -323,7 +361,6 @@ impl Type {
 /// Returns what is wrong with a value that holds no others, and what to do about it.
 fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) -> Option<(String, String)> {
     let is_right = match (takes, value) {
-        (Type::OneOrMany(item), DeValue::String(_)) => return wrong(name, *item, value, may_be_left_out),
         (Type::Word(known), DeValue::String(word)) => {
             let hint =
                 || match word.strip_prefix('!').filter(|other| may_be_left_out && known.contains(other)) {
@@ -349,25 +386,16 @@ fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) ->
     (!is_right).then(|| (format!("`{name}` must be {}", takes.said()), takes.hint(value).to_owned()))
 }
 
-/// Returns why a value of any form cannot be held: a number in it is larger than TOML has.
-fn too_large(takes: Type, value: &Spanned<DeValue<'_>>) -> Option<toml::de::Error> {
-    let is_of_any_form = matches!(takes, Type::Table | Type::TextOrTable)
-        && matches!(value.get_ref(), DeValue::Table(_) | DeValue::Array(_));
-    is_of_any_form.then(|| toml::Value::deserialize(ValueDeserializer::from(value.clone())).err()).flatten()
+/// Takes a value out, which what it is short for is to hold: a list, or a table of which it is `any`.
+fn taken<'t>(value: &mut Spanned<DeValue<'t>>) -> Spanned<DeValue<'t>> {
+    Spanned::new(value.span(), std::mem::replace(value.get_mut(), DeValue::Boolean(true)))
 }
 
-/// Has a text or a list say what it is short for: a table of which it is `any`.
-fn spell_out(value: &mut Spanned<DeValue<'_>>) {
-    let span = value.span();
-    let any = Spanned::new(span.clone(), std::mem::replace(value.get_mut(), DeValue::Boolean(true)));
-    *value.get_mut() = DeValue::Table([(Spanned::new(span, "any".into()), any)].into_iter().collect());
-}
-
-/// Whether a value is more than a blank text, an empty list or an empty table.
+/// Whether a value is more than a blank text, a list of nothing else or an empty table.
 fn says(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::String(text) => !text.trim().is_empty(),
-        DeValue::Array(items) => !items.is_empty(),
+        DeValue::Array(items) => items.iter().any(|item| says(item.get_ref())),
         DeValue::Table(table) => !table.is_empty(),
         _ => true,
     }

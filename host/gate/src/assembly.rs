@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use leafgate_assemble::Counted;
 use leafgate_desk::PartsDigest;
-use leafgate_policy::{Assembly, Context, MadeRequest, NotMade, Policy, ReadOnce};
+use leafgate_policy::{Assembly, Context, FolderFiles, MadeRequest, NotMade, Policy};
 use leafgate_tree::{Document, NodeId};
 use lru::LruCache;
 
@@ -28,7 +28,7 @@ const BYTES: usize = 64 * 1024 * 1024;
 
 /// Assembles requests, and keeps what their turns have read.
 pub(crate) struct Assembler {
-    turns: Mutex<LruCache<[u8; 32], Arc<ReadOnce>>>,
+    turns: Mutex<LruCache<[u8; 32], Arc<FolderFiles>>>,
 }
 
 /// The profile and its steps, for the log.
@@ -72,12 +72,12 @@ impl Assembler {
         session: &str,
         document: &Document,
         is_counted: bool,
-    ) -> Arc<ReadOnce> {
+    ) -> Arc<FolderFiles> {
         let words = document.latest_user_words();
         let question = turn(policy, assembly, session, document, &words, None);
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(call) = document.first_call_behind(&words) else {
-            let files = Arc::new(ReadOnce::new(assembly.files()));
+            let files = Arc::new(assembly.files());
             if !is_counted {
                 turns.put(question, Arc::clone(&files));
             }
@@ -88,8 +88,7 @@ impl Assembler {
         if let Some(files) = turns.get(&turn) {
             return Arc::clone(files);
         }
-        let files =
-            turns.get(&question).map_or_else(|| Arc::new(ReadOnce::new(assembly.files())), Arc::clone);
+        let files = turns.get(&question).map_or_else(|| Arc::new(assembly.files()), Arc::clone);
         turns.put(turn, Arc::clone(&files));
         files
     }

@@ -75,9 +75,7 @@ use leafgate_detect::{Engine, Input, KnownValues};
 use leafgate_vault::Flow;
 
 pub use agents::{AGENTS, OTHER_AGENT};
-pub use assembly::{
-    Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotMade, Otherwise, ReadOnce, Rest,
-};
+pub use assembly::{Approval, Assembly, Downgrade, FolderFiles, MadeRequest, NotMade, Otherwise, Rest};
 pub use background::Background;
 pub use changes::{Change, EXCEPTIONS, FILES, RuleChange};
 pub use endpoint::endpoint;

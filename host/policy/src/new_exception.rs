@@ -3,8 +3,12 @@
 //! The command line and the approval prompt write the same table, so its keys stand here, beside the
 //! code that reads them.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::time::SystemTime;
+
+use serde::{Serialize, Serializer};
+use serde_with::{OneOrMany, serde_as};
+use toml::value::Datetime;
 
 use crate::exception::{Day, has_ended};
 
@@ -14,55 +18,54 @@ pub(crate) const NEVER: &str = "never";
 /// Days that an exception may be asked for: about a hundred years.
 const MOST_DAYS: u64 = 36_500;
 
-/// An exception as somebody wants it. Whether it is one is for the policy to say that loads it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An exception as somebody wants it, and as its table says it. Whether it is one is for the policy to say that loads it.
+#[serde_as]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NewException {
     /// The redact rules that it is about; all where it names none.
+    #[serde(rename = "rule", skip_serializing_if = "Vec::is_empty")]
+    #[serde_as(as = "OneOrMany<_>")]
     pub rules: Vec<String>,
     /// What it allows.
+    #[serde(flatten)]
     pub allowed: Allows,
     /// Why.
     pub reason: String,
     /// Who answers for it.
     pub by: String,
     /// Its end, as [`last_day`] gives it.
+    #[serde(serialize_with = "as_day")]
     pub until: String,
 }
 
 /// What an exception allows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[serde_as]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Allows {
     /// These values, as they stand in a text.
-    Values(Vec<String>),
+    #[serde(rename = "value")]
+    Values(#[serde_as(as = "OneOrMany<_>")] Vec<String>),
     /// What a regular expression matches whole.
+    #[serde(rename = "pattern")]
     Pattern(String),
     /// The values that these tokens stand for.
-    Findings(Vec<String>),
+    #[serde(rename = "finding")]
+    Findings(#[serde_as(as = "OneOrMany<_>")] Vec<String>),
+}
+
+/// Writes a day as TOML does, without quotes.
+fn as_day<S: Serializer>(until: &str, to: S) -> Result<S::Ok, S::Error> {
+    match until.parse::<Datetime>() {
+        Ok(day) => day.serialize(to),
+        Err(_) => until.serialize(to),
+    }
 }
 
 impl NewException {
     /// Returns its table, with a line break at the end.
     pub fn table(&self) -> String {
-        let mut table = String::from("[[exception]]\n");
-        let mut line = |key: &str, value: String| {
-            // Writing to a string does not fail.
-            let _ = writeln!(table, "{key} = {value}");
-        };
-        if !self.rules.is_empty() {
-            line("rule", list(&self.rules));
-        }
-        match &self.allowed {
-            Allows::Values(values) => line("value", list(values)),
-            Allows::Pattern(pattern) => line("pattern", quoted(pattern)),
-            Allows::Findings(tokens) => line("finding", list(tokens)),
-        }
-        line("reason", quoted(&self.reason));
-        line("by", quoted(&self.by));
-        // A date of TOML has no quotes.
-        let is_date = self.until.starts_with(|first: char| first.is_ascii_digit());
-        let plain = self.until.chars().all(|character| character.is_ascii_digit() || character == '-');
-        line("until", if is_date && plain { self.until.clone() } else { quoted(&self.until) });
-        table
+        let file = BTreeMap::from([("exception", [self])]);
+        toml::to_string_pretty(&file).expect("texts and days are always TOML")
     }
 
     /// Returns the text of a rule file with its table behind all that is there.
@@ -111,20 +114,6 @@ pub fn last_day(text: &str, now: SystemTime) -> Result<String, NoEnd> {
     let number: Option<u64> = number.parse().ok().filter(|_| is_number);
     let span = number.map(|number| number.saturating_mul(days)).filter(|days| *days <= MOST_DAYS);
     span.map(|days| Day::of(now).later(days).to_string()).ok_or(NoEnd::Unread)
-}
-
-fn list(words: &[String]) -> String {
-    match words {
-        [one] => quoted(one),
-        words => {
-            let lines: Vec<String> = words.iter().map(|word| format!("  {},\n", quoted(word))).collect();
-            format!("[\n{}]", lines.concat())
-        }
-    }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
 }
 
 #[cfg(test)]

@@ -416,10 +416,8 @@ leafgate_words::words! {
 /// `redact`.
 #[derive(Debug)]
 pub(crate) struct Redact {
-    /// Names of built-in packs and detectors, as written.
-    pub(crate) detectors: Vec<String>,
-    /// The engine of those names, shared with every rule that names the same; `None` without
-    /// built-in ones.
+    /// The engine of the built-in detectors, shared with every rule that names the same; `None`
+    /// without any.
     pub(crate) engine: Option<EngineIndex>,
     /// Those of them that check digits vouch for: they look at leaves that cannot be edited too.
     pub(crate) checked: Option<EngineIndex>,

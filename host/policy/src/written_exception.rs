@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, Diagnostics};
 use leafgate_vault::TokenKeys;
 
@@ -72,7 +71,7 @@ pub fn written_exceptions(folder: &Path, keys: &TokenKeys) -> Result<Vec<Written
         for (place, raw) in raw::rows(&read.exceptions).iter().enumerate() {
             let origin = complaints.origin(&raw.span());
             let raw = raw.get_ref();
-            let token = keys.token(LABEL, &raw.says().to_string());
+            let token = keys.token(LABEL, &raw.says.to_string());
             let id = token.as_str().trim_start_matches(LABEL).trim_start_matches('_').to_owned();
             let table = TableExplanation::of_exception(&origin, raw.says_starred());
             all.push(WrittenException { id, path: path.clone(), table, place, text: Arc::clone(&text) });

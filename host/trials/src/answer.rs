@@ -16,30 +16,19 @@ pub(super) struct TestAnswer {
     pub(super) streams: bool,
 }
 
-/// Why an answer cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum NoAnswer {
-    #[error("no API answers like this, or clients could read it in another way")]
-    Unknown,
-    #[error("several APIs answer like this")]
-    Several,
-    #[error("it is an error, and rules see answers alone")]
-    Failure,
-    #[error("it is an event stream, and `stream` says that it is none")]
-    Stream,
-}
-
-impl NoAnswer {
-    pub(super) fn hint(self) -> &'static str {
-        match self {
-            NoAnswer::Unknown => {
-                "give the whole answer as its API sends it, JSON or events, and its `format`"
-            }
-            NoAnswer::Several => "say which one with `format`",
-            NoAnswer::Failure => "give an answer that the model gave",
-            NoAnswer::Stream => "leave `stream` out, or give the answer as JSON",
-        }
+leafgate_words::words! {
+    /// Why an answer cannot be read, and what to do about it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum NoAnswer {
+        Unknown = "no API answers like this, or clients could read it in another way"
+            / "give the whole answer as its API sends it, JSON or events, and its `format`",
+        Several = "several APIs answer like this" / "say which one with `format`",
+        Failure = "it is an error, and rules see answers alone" / "give an answer that the model gave",
+        Stream = "it is an event stream, and `stream` says that it is none"
+            / "leave `stream` out, or give the answer as JSON",
     }
+    pub(super) fn why = 0;
+    pub(super) fn hint = 1;
 }
 
 impl TestAnswer {

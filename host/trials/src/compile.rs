@@ -10,7 +10,7 @@ use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, said, text, words_of};
 use leafgate_policy::{AGENTS, Policy, STRUCTURE};
 use leafgate_tree::{Document, Format, Limits};
-use serde_json::json;
+use serde_json::{Value, json};
 use toml::Spanned;
 
 use crate::answer::TestAnswer;
@@ -77,14 +77,14 @@ impl TestCompiler<'_, '_> {
             let hint = "rules about answers ask for no header";
             self.complaints.error(header.span(), "`header` means nothing for an answer", hint);
         }
-        let api = format(raw).and_then(Format::api);
+        let api = said(&raw.format).and_then(Format::api);
         if let Some(named) = raw.format.as_ref().filter(|_| api.is_none()) {
             let hint = format!("answers are read of {}", Api::NAMES.join(", "));
             self.complaints.error(named.span(), "answers of this format are not read", hint);
             return None;
         }
         let body = match (&raw.answer, &raw.answer_file) {
-            (Some(answer), _) => self.json_or_text(answer, "answer")?,
+            (Some(answer), _) => json_or_text(answer.get_ref()),
             (_, file) => self.file(file.as_ref()?, "answer_file")?,
         };
         match TestAnswer::read(body, api, said(&raw.stream)) {
@@ -99,7 +99,7 @@ impl TestCompiler<'_, '_> {
     fn document(&mut self, raw: &RawTest, span: &Range<usize>) -> Option<Document> {
         let body = self.body(raw)?;
         let limits = Limits::default();
-        let read = match format(raw) {
+        let read = match said(&raw.format) {
             Some(format) => Document::parse(body.into(), format, &limits),
             None => Document::detect(body.into(), &limits),
         };
@@ -119,22 +119,9 @@ impl TestCompiler<'_, '_> {
             return Some(json!({ "model": "model", "messages": messages }).to_string().into_bytes());
         }
         if let Some(request) = &raw.request {
-            return self.json_or_text(request, "request");
+            return Some(json_or_text(request.get_ref()));
         }
         self.file(raw.file.as_ref()?, "file")
-    }
-
-    /// A body that is written as a table, or as a text.
-    fn json_or_text(&mut self, body: &Spanned<toml::Value>, what: &str) -> Option<Vec<u8>> {
-        let toml::Value::String(text) = body.get_ref() else {
-            let json = leafgate_contract::json(body.get_ref()).map(|body| body.to_string().into_bytes());
-            if json.is_none() {
-                let hint = "texts, finite numbers, true, false, lists and tables of them";
-                self.complaints.error(body.span(), format!("no JSON can spell this {what}"), hint);
-            }
-            return json;
-        };
-        Some(text.clone().into_bytes())
     }
 
     /// The body in a file beside the tests.
@@ -246,7 +233,7 @@ impl TestCompiler<'_, '_> {
     }
 }
 
-/// Returns the format that a test names.
-fn format(raw: &RawTest) -> Option<Format> {
-    Format::from_word(text(&raw.format)?)
+/// Returns a body that is written as a table, or as a text.
+fn json_or_text(body: &Value) -> Vec<u8> {
+    body.as_str().map_or_else(|| body.to_string(), str::to_owned).into_bytes()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use leafgate_diagnostic::keys::Type::Word;
+use leafgate_diagnostic::keys::Type::{TextOrTable, Word};
 use leafgate_diagnostic::{Complaints, OneOrMany, parse, read as read_table, table};
 use leafgate_tree::Format;
 use toml::Spanned;
@@ -21,11 +21,11 @@ table! {
     RawTest, "a test" {
         [said] name: String; "say what it shows: `name = \"an address is replaced\"`",
         text: String,
-        request: toml::Value,
+        request: serde_json::Value = TextOrTable,
         file: String,
-        answer: toml::Value,
+        answer: serde_json::Value = TextOrTable,
         answer_file: String,
-        format: String = Word(Format::NAMES),
+        format: Format = Word(Format::NAMES),
         rules: OneOrMany,
         session: String,
         agent: String,

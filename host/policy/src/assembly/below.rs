@@ -3,10 +3,12 @@
 //! Each part of a path is opened from the folder before it, and no part may be a symbolic link. So
 //! no name leads outside, and none does that somebody changes while it is read.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use leafgate_assemble::{FileFault, Files, ListedEntry, check_path};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -15,16 +17,67 @@ use rustix::io::Errno;
 /// Names that are looked at in one folder. One with more is no folder of documents.
 const MAX_NAMES: usize = 50_000;
 
-/// The files below a profile's folder, as they are on disk.
-#[derive(Clone, Debug)]
+/// The files below a profile's folder, each read once: whoever asks again gets what was there the first
+/// time, errors too. So what a turn is made of does not change while its tools run.
+#[derive(derive_more::Debug)]
+#[debug("{} bytes of files", self.bytes())]
 pub struct FolderFiles {
     root: PathBuf,
     limit: u64,
+    seen: Mutex<ReadSoFar>,
+}
+
+#[derive(Default)]
+struct ReadSoFar {
+    files: BTreeMap<String, Result<Vec<u8>, FileFault>>,
+    lists: BTreeMap<(String, usize, usize), Result<Vec<ListedEntry>, FileFault>>,
+    bytes: usize,
 }
 
 impl Files for FolderFiles {
-    /// Reads a regular file. A larger one is refused before any of it is read.
     fn read(&self, path: &str) -> Result<Vec<u8>, FileFault> {
+        let mut seen = self.seen();
+        if let Some(read) = seen.files.get(path) {
+            return read.clone();
+        }
+        let read = self.read_now(path);
+        seen.bytes += path.len() + read.as_ref().map_or(0, Vec::len);
+        seen.files.insert(path.to_owned(), read.clone());
+        read
+    }
+
+    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
+        let asked = (folder.to_owned(), depth, most);
+        let mut seen = self.seen();
+        if let Some(listed) = seen.lists.get(&asked) {
+            return listed.clone();
+        }
+        let listed = self.list_now(folder, depth, most);
+        let size = |entries: &Vec<ListedEntry>| entries.iter().map(|entry| entry.path.len()).sum();
+        seen.bytes += listed.as_ref().map_or(0, size);
+        seen.lists.insert(asked, listed.clone());
+        listed
+    }
+}
+
+impl FolderFiles {
+    /// A folder of which files of at most `limit` bytes are read. Its own path may lead over links.
+    pub(crate) fn new(root: &Path, limit: u64) -> Self {
+        FolderFiles { root: root.to_owned(), limit, seen: Mutex::default() }
+    }
+
+    /// Returns the bytes that it remembers.
+    pub fn bytes(&self) -> usize {
+        self.seen().bytes
+    }
+
+    fn seen(&self) -> MutexGuard<'_, ReadSoFar> {
+        // Every change is one call, so a panic elsewhere leaves it whole.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a regular file. A larger one is refused before any of it is read.
+    fn read_now(&self, path: &str) -> Result<Vec<u8>, FileFault> {
         let parts = parts(path)?;
         let (name, folders) = parts.split_last().ok_or(FileFault::Outside)?;
         let folder = self.folder(folders)?;
@@ -51,18 +104,11 @@ impl Files for FolderFiles {
 
     /// Lists files and folders: each folder by name, and before what is in it. Links, devices and names with a dot
     /// in front are left out.
-    fn list(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
+    fn list_now(&self, folder: &str, depth: usize, most: usize) -> Result<Vec<ListedEntry>, FileFault> {
         let parts = if folder.is_empty() { Vec::new() } else { parts(folder)? };
         let mut found = Vec::new();
         list_into(&self.folder(&parts)?, folder, depth, most, &mut found)?;
         Ok(found)
-    }
-}
-
-impl FolderFiles {
-    /// A folder of which files of at most `limit` bytes are read. Its own path may lead over links.
-    pub(crate) fn new(root: &Path, limit: u64) -> Self {
-        FolderFiles { root: root.to_owned(), limit }
     }
 
     /// Opens a folder, part by part.

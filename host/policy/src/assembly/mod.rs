@@ -4,7 +4,6 @@
 //! search what it puts in like everything else.
 
 mod below;
-mod files;
 mod made;
 
 use std::path::PathBuf;
@@ -21,7 +20,6 @@ use crate::said::Asked;
 use crate::{Context, Policy};
 
 pub use below::FolderFiles;
-pub use files::ReadOnce;
 pub use made::{MadeRequest, NotMade};
 
 /// A profile, and which requests it is for.

@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 use toml::Spanned;
 
 use super::compile::Compiler;
-use super::detectors::{OF_MANY_LINES, ONE_LINE};
+use super::detectors::{Engines, OF_MANY_LINES, ONE_LINE};
 use super::raw::{RawRule, said};
 use crate::rule::{
     Action, Decide, Edit, On, OnError, OnUnredactable, Restore, Rewrite, Rule, Streaming, With,
@@ -26,25 +26,17 @@ pub(super) fn default_replacement(raw: &RawRule) -> With {
     if said(&raw.on) == Some(On::Response) { With::Mask } else { With::Token }
 }
 
-/// What a rule says about streams.
-#[derive(Clone, Copy)]
-pub(super) struct Streamed {
-    /// Whether it waits for the whole answer.
-    buffers: bool,
-    look_behind: usize,
-}
-
 impl Compiler<'_, '_> {
     /// Reads `stream` and `look_behind`, whatever else is wrong with the rule.
-    pub(super) fn streamed(&mut self, raw: &RawRule) -> Streamed {
+    pub(super) fn streamed(&mut self, raw: &RawRule) -> Streaming {
         if let (Some(written), true) = (&raw.look_behind, raw.stream.is_some()) {
             let hint = "take one of the two out";
             let message = "a rule that waits for the whole answer looks behind nothing";
             self.complaints.error(written.span(), message, hint);
         }
-        Streamed {
-            buffers: raw.stream.is_some() || raw.broken.contains("stream"),
-            look_behind: said(&raw.look_behind).unwrap_or(LOOK_BEHIND),
+        match raw.stream.is_some() || raw.broken.contains("stream") {
+            true => Streaming::Buffer,
+            false => Streaming::LookBehind(said(&raw.look_behind).unwrap_or(LOOK_BEHIND)),
         }
     }
 
@@ -53,7 +45,7 @@ impl Compiler<'_, '_> {
         &mut self,
         rule: &Rule,
         raw: &RawRule,
-        streamed: Streamed,
+        streamed: Streaming,
         header: Range<usize>,
     ) -> Streaming {
         match rule.on {
@@ -70,7 +62,13 @@ impl Compiler<'_, '_> {
             On::Response => {
                 self.of_the_answer(rule, raw);
                 self.acts_on_responses(rule, raw, &header);
-                self.reads_streams(rule, streamed, header)
+                if let Streaming::LookBehind(bytes) = streamed
+                    && let Some(why) = needs_all(rule, bytes, self.engines)
+                {
+                    let hint = "say `stream = \"buffer\"` to have a stream wait for its end";
+                    self.complaints.error(header, format!("{why}, so the rule cannot run on a stream"), hint);
+                }
+                streamed
             }
         }
     }
@@ -125,21 +123,10 @@ impl Compiler<'_, '_> {
             "say `block`",
         );
     }
-
-    fn reads_streams(&mut self, rule: &Rule, streamed: Streamed, header: Range<usize>) -> Streaming {
-        if streamed.buffers {
-            return Streaming::Buffer;
-        }
-        if let Some(why) = needs_all(rule, streamed.look_behind) {
-            let hint = "say `stream = \"buffer\"` to have a stream wait for its end";
-            self.complaints.error(header, format!("{why}, so the rule cannot run on a stream"), hint);
-        }
-        Streaming::LookBehind(streamed.look_behind)
-    }
 }
 
 /// Why a rule must see a whole text; `None` where so many bytes of one will do.
-fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
+fn needs_all(rule: &Rule, bytes: usize, engines: &Engines) -> Option<String> {
     // Calls are waited for in any case.
     if rule.selector.is_of_calls() {
         return None;
@@ -149,18 +136,7 @@ fn needs_all(rule: &Rule, bytes: usize) -> Option<String> {
     }
     match &rule.action {
         Action::Redact(redact) => {
-            let named = |id: &&str| {
-                let pack = id.split('/').next();
-                redact.detectors.iter().any(|name| name == id || Some(name.as_str()) == pack)
-                    || redact.detectors.iter().any(|name| {
-                        pack.is_some_and(|pack| {
-                            name.strip_prefix(pack)
-                                .is_some_and(|part| part == "/likely" || part == "/possible")
-                        })
-                    })
-            };
-            let left_out = |id: &&str| redact.detectors.iter().any(|name| name.strip_prefix('!') == Some(id));
-            let long: Vec<_> = OF_MANY_LINES.iter().filter(|id| named(id) && !left_out(id)).collect();
+            let long = engines.among(redact.engine, &OF_MANY_LINES);
             let without: Vec<String> = long.iter().map(|id| format!("\"!{id}\"")).collect();
             (!long.is_empty()).then(|| {
                 format!(

@@ -16,11 +16,11 @@ use leafgate_tree::SectionKind;
 use regex::RegexBuilder;
 use toml::Spanned;
 
-use super::detectors::{Engines, ONE_LINE};
+use super::detectors::Engines;
 use super::own::OwnDetectors;
 use super::plugins::Plugins;
 use super::raw::{RawRule, said, text, words_of};
-use super::{answers, idle, matches, replacement};
+use super::{answers, matches, replacement};
 use crate::bounded::{SYNTAX, compiled};
 use crate::condition::Condition;
 use crate::reason::Reason;
@@ -105,7 +105,7 @@ impl Compiler<'_, '_> {
             on_error: said(&raw.on_error).unwrap_or(OnError::Block),
             reason,
             severity: said(&raw.severity),
-            says: raw.says(),
+            says: raw.says.clone(),
         };
         let rule = Rule { streaming: self.streaming(&rule, raw, streamed, header), ..rule };
         self.model_is_of_request(&rule, raw);
@@ -115,9 +115,6 @@ impl Compiler<'_, '_> {
             let message = "one such text lets everything else in its leaf pass";
             let hint = "allow the value alone with an `[[exception]]`";
             self.complaints.warning(written.span(), message, hint);
-        }
-        if let Some(paths) = raw.matches.as_ref().and_then(|table| table.get_ref().path.as_ref()) {
-            idle::warn(&rule, paths.span(), &mut self.complaints);
         }
         (self.complaints.diagnostics.errors() == before).then_some(rule)
     }
@@ -152,20 +149,13 @@ impl Compiler<'_, '_> {
         let with = said(&raw.with).unwrap_or(answers::default_replacement(raw));
         let restore = self.restore(raw, with);
         let on_unredactable = said(&raw.on_unredactable);
-        let detect = raw.detect.as_ref()?;
-        let words = words_of(&raw.detect);
-        let built_in =
-            |word: &&(&str, Range<usize>)| !word.0.starts_with("plugin:") && !word.0.starts_with("own");
-        let written: Vec<String> =
-            words.iter().filter(built_in).map(|(word, _)| (*word).to_owned()).collect();
-        let (detectors, plugins) = self.detectors(words);
+        raw.detect.as_ref()?;
+        let (detectors, plugins) = self.detectors(words_of(&raw.detect));
+        let engine = self.engines.engine(detectors);
+        let checked = self.engines.among(engine, &CHECKED);
         Some(Redact {
-            engine: self.engine(&detectors, detect.span())?,
-            checked: self.engine(&checked_by_digits(&detectors), detect.span())?,
-            detectors: match written.iter().any(|word| word.starts_with('!') || word == ONE_LINE) {
-                true => written,
-                false => detectors,
-            },
+            engine,
+            checked: self.engines.engine(checked),
             plugins,
             with,
             restore,
@@ -255,14 +245,9 @@ impl Compiler<'_, '_> {
         Some(Rewrite::Replace { pattern: regex, with: with.get_ref().clone() })
     }
 
-    /// The whole text of a message that is put in.
     fn insert(&mut self, raw: &RawRule) -> Option<String> {
-        let path = self.inserted_path(raw);
-        let text = raw.text.as_ref()?.get_ref();
-        Some(match path {
-            None => text.clone(),
-            Some(path) => format!("Context from {path}:\n\n{text}"),
-        })
+        let begins = self.inserted_path(raw).map(|path| format!("Context from {path}:\n\n"));
+        Some(begins.unwrap_or_default() + raw.text.as_ref()?.get_ref())
     }
 
     /// The name that an inserted text is known by.
@@ -333,14 +318,7 @@ fn pause(raw: &RawRule) -> Pause {
 }
 
 /// Detectors of numbers that carry check digits: chance seldom makes one.
-const CHECKED: &[&str] = &["pii/payment-card", "pii/iban"];
-
-/// Returns those of the named detectors whose findings check digits vouch for.
-fn checked_by_digits(names: &[String]) -> Vec<String> {
-    let named =
-        |id: &&&str| names.iter().any(|name| name == **id || id.split('/').next() == Some(name.as_str()));
-    CHECKED.iter().filter(named).map(|id| (*id).to_owned()).collect()
-}
+const CHECKED: [&str; 2] = ["pii/payment-card", "pii/iban"];
 
 /// Has a pin know where it puts its text in, in each format that has one place for it.
 fn place_absent(action: &mut Action, selector: &Selector) {

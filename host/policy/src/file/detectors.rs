@@ -23,7 +23,7 @@ pub(crate) struct Engines {
     pub(crate) all: Vec<Engine>,
     /// The values that `secrets/known` finds.
     known: Option<Arc<KnownValues>>,
-    by_names: BTreeMap<Vec<String>, EngineIndex>,
+    by_ids: BTreeMap<Vec<String>, EngineIndex>,
     /// Sets of the policy's own detectors; rules that name the same share one.
     own: Vec<(Vec<String>, OwnSet)>,
 }
@@ -31,6 +31,26 @@ pub(crate) struct Engines {
 impl Engines {
     pub(crate) fn knowing(known: Option<Arc<KnownValues>>) -> Self {
         Engines { known, ..Engines::default() }
+    }
+
+    /// Returns the engine of some built-in detectors, by their ids; `None` for none.
+    pub(super) fn engine(&mut self, ids: Vec<String>) -> Option<EngineIndex> {
+        if ids.is_empty() {
+            return None;
+        }
+        let Engines { all, known, by_ids, .. } = self;
+        Some(*by_ids.entry(ids).or_insert_with_key(|ids| {
+            all.push(Engine::with_known(ids, known.as_ref()).expect("they are ids of what is built in"));
+            EngineIndex::new(all.len() - 1)
+        }))
+    }
+
+    /// Returns those of some detectors that an engine looks for.
+    pub(super) fn among(&self, engine: Option<EngineIndex>, ids: &[&str]) -> Vec<String> {
+        let looks = |id: &&str| {
+            engine.is_some_and(|engine| self.all[engine].detectors().any(|info| info.id.as_str() == *id))
+        };
+        ids.iter().filter(|id| looks(id)).map(|id| (*id).to_owned()).collect()
     }
 
     /// Returns the sets of own detectors.
@@ -57,7 +77,7 @@ pub(super) const OF_MANY_LINES: [&str; 3] =
 pub(super) const ONE_LINE: &str = "secrets/one-line";
 
 impl Compiler<'_, '_> {
-    /// The names of `detect`, built-in ones and plugins apart; each unknown one is reported.
+    /// The ids of the built-in detectors that `detect` names, and its plugins; each unknown name is reported.
     pub(super) fn detectors(&mut self, names: Vec<(&str, Range<usize>)>) -> (Vec<String>, Vec<PluginIndex>) {
         let (mut detectors, mut plugins) = (Vec::new(), Vec::new());
         let mut without: Vec<(&str, Range<usize>)> = Vec::new();
@@ -96,10 +116,7 @@ impl Compiler<'_, '_> {
             }
         }
         plugins.extend(self.own_set(own));
-        if !without.is_empty() {
-            detectors = self.left_of(&detectors, &without);
-        }
-        (detectors, plugins)
+        (self.left_of(&detectors, &without), plugins)
     }
 
     /// `findings` and `at_least`: which findings of redact rules count, and how many there must be.
@@ -118,9 +135,7 @@ impl Compiler<'_, '_> {
         for (word, span) in own {
             detectors.extend(self.own_named(word, span).into_iter().map(|(id, _)| id));
         }
-        let (named, _) = self.detectors(others);
-        let built_in = all_detectors().iter().filter(|info| named.iter().any(|name| info.is_of(name)));
-        detectors.extend(built_in.map(|info| info.id.as_str().to_owned()));
+        detectors.extend(self.detectors(others).0);
         Some(FindingCount { detectors, at_least: said(&raw.at_least).unwrap_or(1) })
     }
 
@@ -176,30 +191,6 @@ impl Compiler<'_, '_> {
             }
         }
         left.into_iter().map(|detector| detector.id.as_str().to_owned()).collect()
-    }
-
-    pub(super) fn engine(&mut self, detectors: &[String], span: Range<usize>) -> Option<Option<EngineIndex>> {
-        if detectors.is_empty() {
-            return Some(None);
-        }
-        let mut names = detectors.to_vec();
-        names.sort();
-        names.dedup();
-        if let Some(&engine) = self.engines.by_names.get(&names) {
-            return Some(Some(engine));
-        }
-        match Engine::with_known(&names, self.engines.known.as_ref()) {
-            Ok(engine) => {
-                let index = EngineIndex::new(self.engines.all.len());
-                self.engines.all.push(engine);
-                self.engines.by_names.insert(names, index);
-                Some(Some(index))
-            }
-            Err(error) => {
-                self.complaints.error(span, error.to_string(), "`leafgate detectors list` shows all");
-                None
-            }
-        }
     }
 
     /// Returns the plugin of a name, which must be of a world; reports what is wrong with either.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use leafgate_diagnostic::keys::Table;
 use leafgate_diagnostic::{Complaints, OneOrMany, hint_for, starred};
 use regex::{Regex, RegexBuilder};
 use toml::Spanned;
@@ -169,7 +168,7 @@ impl Compiler<'_, '_> {
 impl RawException {
     /// Returns what it says, with stars for what looks like a secret.
     pub(crate) fn says_starred(&self) -> toml::Table {
-        let mut says = self.says();
+        let mut says = self.says.clone();
         if let Some(toml::Value::Datetime(day)) = self.until.as_ref().map(Spanned::get_ref) {
             // A day without quotes is no value of JSON.
             says.insert("until".to_owned(), day.to_string().into());

@@ -64,9 +64,9 @@ fn latest(raw: &RawMatch, complaints: &mut Complaints<'_>) -> bool {
 
 /// Paths of an API begin with a slash and have no query.
 fn endpoints(raw: &RawField, complaints: &mut Complaints<'_>) -> NameMatch {
-    let checks = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
+    let checks = |word: &str, span: Range<usize>, field: &str, complaints: &mut Complaints<'_>| {
         if !word.starts_with(['/', '*', '?']) {
-            let meant = notation::of_text(word, "endpoint").map(|meant| meant.hint);
+            let meant = notation::of_text(word, field).map(|meant| meant.hint);
             let hint = meant.unwrap_or_else(|| format!("write the path that clients send to: `/{word}`"));
             complaints.error(span, format!("no path can match `{word}`: it begins with a slash"), hint);
         } else if let Some((path, _)) = word.split_once('?').filter(|(_, rest)| rest.contains('=')) {
@@ -157,17 +157,13 @@ struct FieldWords<'r> {
 /// Reads a field; a list of no words would match nothing, and is reported.
 fn words<'r>(raw: &'r RawField, field: &str, complaints: &mut Complaints<'_>) -> FieldWords<'r> {
     let Some(value) = raw else { return FieldWords::default() };
-    let (any, not) = (value.get_ref().any(), value.get_ref().not());
-    let is_empty = |words: &Option<Words<'_>>| words.as_ref().is_some_and(Vec::is_empty);
-    if is_empty(&any) || is_empty(&not) || any.is_none() && not.is_none() {
+    let WordMatch { any, not, ignore_case } = value.get_ref();
+    let is_empty = |words: &Option<Spanned<OneOrMany>>| words.is_some() && words_of(words).is_empty();
+    if is_empty(any) || is_empty(not) || any.is_none() && not.is_none() {
         let hint = format!("leave `{field}` out to match any");
         complaints.error(value.span(), format!("an empty list for `{field}` matches nothing"), hint);
     }
-    FieldWords {
-        any: any.unwrap_or_default(),
-        not: not.unwrap_or_default(),
-        ignore_case: value.get_ref().ignore_case.as_ref(),
-    }
+    FieldWords { any: words_of(any), not: words_of(not), ignore_case: ignore_case.as_ref() }
 }
 
 impl<'r> FieldWords<'r> {
@@ -176,10 +172,10 @@ impl<'r> FieldWords<'r> {
         &self,
         field: &str,
         complaints: &mut Complaints<'_>,
-        check: impl Fn(&str, Range<usize>, &mut Complaints<'_>),
+        check: impl Fn(&str, Range<usize>, &str, &mut Complaints<'_>),
     ) -> NameMatch {
         let mut compiled = |words: &Words<'r>| {
-            words.iter().for_each(|(word, span)| check(word, span.clone(), complaints));
+            words.iter().for_each(|(word, span)| check(word, span.clone(), field, complaints));
             globs_of(words, field, complaints)
         };
         let (any, not) = (compiled(&self.any), compiled(&self.not));
@@ -218,19 +214,13 @@ fn bits(raw: &RawField, field: &str, known: &[&str], complaints: &mut Complaints
 }
 
 /// Globs over names of tools or models, with a warning of what is none.
-fn names(raw: &RawField, field: &'static str, complaints: &mut Complaints<'_>) -> NameMatch {
-    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
-        notation::warn_of_name(word, &span, field, complaints);
-    };
-    words(raw, field, complaints).names(field, complaints, check)
+fn names(raw: &RawField, field: &str, complaints: &mut Complaints<'_>) -> NameMatch {
+    words(raw, field, complaints).names(field, complaints, notation::warn_of_name)
 }
 
 /// Globs over texts of which nobody knows what they hold.
 fn texts(raw: &RawField, field: &str, complaints: &mut Complaints<'_>) -> NameMatch {
-    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
-        notation::warn_of_text(word, &span, field, complaints);
-    };
-    words(raw, field, complaints).names(field, complaints, check)
+    words(raw, field, complaints).names(field, complaints, notation::warn_of_text)
 }
 
 /// Globs over names of tools, as a key outside of `match` has them.
@@ -240,7 +230,7 @@ pub(super) fn tools(
     complaints: &mut Complaints<'_>,
 ) -> Vec<Glob> {
     let words = words_of(raw);
-    words.iter().for_each(|(word, span)| notation::warn_of_name(word, span, field, complaints));
+    words.iter().for_each(|(word, span)| notation::warn_of_name(word, span.clone(), field, complaints));
     globs_of(&words, field, complaints)
 }
 
@@ -272,12 +262,12 @@ const OF_TEAM: &str = "agents/";
 fn agents(raw: &RawField, complaints: &mut Complaints<'_>) -> NameMatch {
     let words = words(raw, "agent", complaints);
     let ignores_case = words.ignore_case.is_some_and(|ignore| *ignore.get_ref());
-    let check = |word: &str, span: Range<usize>, complaints: &mut Complaints<'_>| {
+    let check = |word: &str, span: Range<usize>, field: &str, complaints: &mut Complaints<'_>| {
         let glob = Glob::new(word);
         let is_one = |name: &&str| glob.matches(name) || ignores_case && glob.matches_any_case(name);
         // Names of a team are its file's.
         if !word.starts_with(OF_TEAM) && !AGENTS.iter().any(is_one) {
-            let meant = notation::of_text(word, "agent").map(|meant| meant.hint);
+            let meant = notation::of_text(word, field).map(|meant| meant.hint);
             let hint = meant.unwrap_or_else(|| hint_for(&word.to_lowercase(), AGENTS));
             complaints.error(span, format!("no client is called `{word}`"), hint);
         }
@@ -296,7 +286,7 @@ fn paths(raw: &RawField, complaints: &mut Complaints<'_>) -> [Vec<PathPattern>; 
                 let hint = format!("a pattern begins at the body: `{}`", word[1..].trim_start_matches('.'));
                 complaints.warning(span.clone(), "this is JSONPath, and no member is called `$`", hint);
             } else if word.starts_with('!') {
-                notation::warn_of_text(word, span, "path", complaints);
+                notation::warn_of_text(word, span.clone(), "path", complaints);
             }
             match PathPattern::parse(word) {
                 Ok(path) if ignores_case => paths.push(path.in_any_case()),

@@ -13,7 +13,6 @@ pub(crate) mod exceptions;
 pub(crate) mod flow;
 #[cfg(test)]
 mod hiding_tests;
-mod idle;
 pub(crate) mod matches;
 mod names;
 pub(crate) mod never;

@@ -1,23 +1,23 @@
-//! Rules that are sound and can never match: no request has what they ask for.
+//! Rules that are sound and can never match or act: no request has what they ask for, or what they select is protected.
 //!
 //! What a format has says the tree itself: a smallest request that holds what a path names is read in
 //! each format, and a place in a message of one is none in another.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use leafgate_diagnostic::Complaints;
+use leafgate_diagnostic::{Complaints, WordMatch, words_of};
 use leafgate_glob::Glob;
-use leafgate_tree::{Format, Role};
+use leafgate_tree::{Access, Format, NodeId, Role};
 use toml::Spanned;
 
 use super::raw::{RawMatch, RawRule};
 use crate::Policy;
 use crate::agents::NAME_CONVERSATIONS;
 use crate::bits::Bits;
-use crate::condition::{Condition, Left};
+use crate::condition::Condition;
 use crate::pattern::{PathPattern, Step};
-use crate::rule::{Action, On, Pin, Rule};
+use crate::rule::{Action, Edit, On, Pin, Rule};
 
 /// What the redact rules of a policy call what they find, and who finds it.
 pub(crate) struct Labels {
@@ -48,13 +48,13 @@ impl Labels {
 /// Warns of a rule that no request can match.
 pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut Complaints<'_>) {
     if let Some(matches) = raw.matches.as_ref().map(Spanned::get_ref) {
+        matches.path.iter().for_each(|written| idle(rule, written.span(), complaints));
         paths(rule, matches, complaints);
         latest(rule, matches, complaints);
     }
     first_seen(rule, raw, complaints);
     said_twice(rule, raw, complaints);
     if let (Some(condition), Some(when)) = (&rule.when, &raw.when) {
-        bounds(condition, when, complaints);
         unknown_labels(condition, when, labels, complaints);
     }
     if let (Some(count), Some(findings)) = (&rule.count, &raw.findings)
@@ -63,6 +63,45 @@ pub(crate) fn warn(rule: &Rule, raw: &RawRule, labels: &Labels, complaints: &mut
         let hint = "a `redact` rule finds it: write one that names it in `detect`, with `mode = \"monitor\"` where all is to stay";
         complaints.warning(findings.span(), "no redact rule of this policy looks for any of these", hint);
     }
+}
+
+/// Warns of a rule that writes and whose paths select protected leaves only: which leaves are protected in the smallest
+/// request of a format that holds what a path names, says the projection of that format.
+fn idle(rule: &Rule, paths: Range<usize>, complaints: &mut Complaints<'_>) {
+    let writes = matches!(
+        rule.action,
+        Action::Edit(Edit::Rewrite(_) | Edit::Transform(_)) | Action::Pin(Pin::To { .. } | Pin::FirstSeen(_))
+    );
+    if !writes || rule.selector.paths.is_empty() {
+        return;
+    }
+    let formats = rule.selector.formats();
+    let protected = |&format: &Format| rule.selector.paths.iter().all(|path| is_protected(path, format));
+    let idle: Vec<&str> =
+        formats.iter().copied().filter(|format| protected(format)).map(Format::name).collect();
+    if idle.is_empty() {
+        return;
+    }
+    let message = match idle.len() == formats.len() {
+        true => format!("rule `{}` can never act: rules may not change what it selects", rule.id),
+        false => format!(
+            "rule `{}` does nothing in {}: rules may not change what it selects",
+            rule.id,
+            idle.join(", ")
+        ),
+    };
+    let hint = "ids, roles, types, names and the model are protected: pause or block on them, or change them in the client";
+    complaints.warning(paths, message, hint);
+}
+
+/// Returns true where the pattern selects something in a smallest request of this format, and may
+/// change none of it.
+fn is_protected(path: &PathPattern, format: Format) -> bool {
+    let Some((document, selected)) = path.sampled(format) else { return false };
+    let nodes = selected.into_iter().flatten();
+    let mut access = nodes.filter_map(|at| document.leaf(NodeId::from_index(at))).map(|leaf| leaf.access());
+    let some = access.next();
+    some.is_some_and(|first| first != Access::Open) && access.all(|other| other != Access::Open)
 }
 
 /// Paths that lie in a message of other formats than those which the rule names; and of one format
@@ -74,10 +113,11 @@ fn paths(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     }
     let named = rule.selector.formats();
     let mut known: BTreeSet<Format> = BTreeSet::new();
-    let not = written.get_ref().not().unwrap_or_default();
-    rule.selector.not_paths.iter().zip(not).for_each(|(path, (_, at))| _ = misspelt(path, at, complaints));
-    let places = written.get_ref().any().unwrap_or_default();
-    for (path, (_, at)) in rule.selector.paths.iter().zip(places) {
+    let WordMatch { any, not, .. } = written.get_ref();
+    for (path, (_, at)) in rule.selector.not_paths.iter().zip(words_of(not)) {
+        misspelt(path, at, complaints);
+    }
+    for (path, (_, at)) in rule.selector.paths.iter().zip(words_of(any)) {
         let formats = path.formats();
         if formats.is_empty() {
             if misspelt(path, at, complaints) {
@@ -170,31 +210,6 @@ fn latest(rule: &Rule, matches: &RawMatch, complaints: &mut Complaints<'_>) {
     if let (true, false, Some(role)) = (rule.selector.latest, of_user, &matches.role) {
         let hint = "leave `role` or `latest` out: `latest` selects what the user said last";
         complaints.warning(role.span(), "no leaf fits: the latest message of the user is the user's", hint);
-    }
-}
-
-/// Terms that ask for two things of one fact that cannot be both.
-fn bounds(condition: &Condition, when: &Spanned<String>, complaints: &mut Complaints<'_>) {
-    let mut facts: BTreeMap<String, Left> = BTreeMap::new();
-    for term in condition.terms() {
-        let Some((fact, left)) = term.comparison() else { continue };
-        let before = facts.remove(&fact);
-        let (why, hint) = match before {
-            None => ("is never below 0", "take it out, or mend the number"),
-            Some(_) => ("cannot be this and what stands before it", "take one of the two out, or say `||`"),
-        };
-        // All numbers here are counts.
-        let both = match (before, &left) {
-            (None, Left::Between(..)) => Left::Between(0, i128::MAX).and(left),
-            (None, Left::Text(_)) => Some(left),
-            (Some(before), _) => before.and(left),
-        };
-        let Some(both) = both else {
-            let message = format!("`when` is never true: `{fact}` {why}");
-            let at = complaints.inside(when, term.at.clone());
-            return complaints.warning(at, message, hint);
-        };
-        facts.insert(fact, both);
     }
 }
 

@@ -58,17 +58,17 @@ pub(super) fn of_text(word: &str, field: &str) -> Option<Meant> {
 }
 
 /// Warns of a word where the name of a tool or a model stands.
-pub(super) fn warn_of_name(word: &str, span: &Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
+pub(super) fn warn_of_name(word: &str, span: Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
     let noun = if field == "model" { "model" } else { "tool" };
     if let Some(Meant { why, hint }) = of_name(word, field) {
-        complaints.warning(span.clone(), format!("no {noun} is called `{word}`: {why}"), hint);
+        complaints.warning(span, format!("no {noun} is called `{word}`: {why}"), hint);
     }
 }
 
 /// Warns of a word where any text may stand.
-pub(super) fn warn_of_text(word: &str, span: &Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
+pub(super) fn warn_of_text(word: &str, span: Range<usize>, field: &str, complaints: &mut Complaints<'_>) {
     if let Some(Meant { why, hint }) = of_text(word, field) {
-        complaints.warning(span.clone(), format!("`{word}` is taken as it is written: {why}"), hint);
+        complaints.warning(span, format!("`{word}` is taken as it is written: {why}"), hint);
     }
 }
 

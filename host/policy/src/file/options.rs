@@ -1,6 +1,5 @@
 //! What a rule says about a request as a whole: options, another model, tools to keep.
 
-use leafgate_contract::json;
 use leafgate_glob::Glob;
 use toml::Spanned;
 
@@ -34,16 +33,11 @@ impl Compiler<'_, '_> {
                 continue;
             }
             let outermost = key.split('.').next().unwrap_or_default();
-            let no_option = NO_OPTIONS.iter().find(|(keys, _)| keys.contains(&outermost));
-            match (no_option, json(value.get_ref())) {
-                (Some((_, hint)), _) => {
+            match NO_OPTIONS.iter().find(|(keys, _)| keys.contains(&outermost)) {
+                Some((_, hint)) => {
                     self.complaints.error(value.span(), format!("`{key}` is no option"), *hint);
                 }
-                (None, None) => {
-                    let hint = "texts, finite numbers, true, false, lists and tables of them";
-                    self.complaints.error(value.span(), format!("no JSON can spell this `{key}`"), hint);
-                }
-                (None, Some(value)) => options.push((key.clone(), value)),
+                None => options.push((key.clone(), value.get_ref().clone())),
             }
         }
         Some(Edit::Options(options))

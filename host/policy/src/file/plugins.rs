@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use leafgate_contract::{
-    ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer, config_json,
-};
+use leafgate_contract::{ConfigFinding, LoadError, PluginLimits, PluginLoader, PluginSource, Signer};
 use leafgate_detect::DetectorId;
 use leafgate_diagnostic::number::in_millis;
 use leafgate_diagnostic::{Complaints, Severity, place_of};
+use serde_json::Value;
 use toml::Spanned;
 
 use super::raw::{RawFile, RawPlugin, RawPluginLimits, said, text, words_of};
@@ -82,11 +81,11 @@ impl Plugins {
         self.check_name(name, complaints)?;
         let named_file = raw.file.as_ref()?;
         let sha256 = digest(raw.sha256.as_ref(), complaints);
-        let config = config(raw.config.as_ref(), complaints);
+        let config = raw.config.as_ref().map(|config| Value::Object(config.get_ref().clone()).to_string());
         let limits = raw.limits.as_ref().map(|raw| limits(raw.get_ref())).unwrap_or_default();
         let path = file(named_file, folder, complaints);
         let (name, signers) = (name.get_ref().clone(), self.signers.clone());
-        let (sha256, config) = (sha256?, config?);
+        let (sha256, config) = (sha256?, config.unwrap_or_else(|| "{}".to_owned()));
         raw.broken.is_empty().then_some(())?;
         let source = PluginSource { name, path: path?, sha256, signers, limits, config };
         let plugin = match loader.load(&source) {
@@ -155,20 +154,6 @@ fn digest(raw: Option<&Spanned<String>>, complaints: &mut Complaints<'_>) -> Opt
         );
     }
     digest.map(Some)
-}
-
-/// The configuration as JSON text. TOML's dates and its infinite numbers have no counterpart there.
-fn config(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Option<String> {
-    let Some(raw) = raw else { return Some("{}".to_owned()) };
-    let config = config_json(raw.get_ref());
-    if config.is_none() {
-        complaints.error(
-            raw.span(),
-            "dates and infinite numbers cannot be handed to a plugin",
-            "write them as strings",
-        );
-    }
-    config
 }
 
 fn limits(raw: &RawPluginLimits) -> PluginLimits {

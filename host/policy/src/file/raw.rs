@@ -138,7 +138,7 @@ table! {
         append: String => ["rewrite"],
         max_lines: usize = Number(NumberRange::from(LEAST_LINES as u64)) => ["rewrite"]; SHORTENED,
         max_chars: usize = Number(NumberRange::from(LEAST_CHARS as u64)) => ["rewrite"]; SHORTENED,
-        [some] options: BTreeMap<String, Spanned<toml::Value>> = Type::Table => ["rewrite"];
+        [some] options: BTreeMap<String, Spanned<serde_json::Value>> = Type::Table => ["rewrite"];
             "name at least one: `options = { temperature = 0.2 }`",
         model: String => ["rewrite"],
         [some] keep: OneOrMany => ["filter-tools"],
@@ -233,7 +233,7 @@ table! {
     RawPlugin, "a plugin" {
         [must] file: String; "`file = \"….wasm\"`, the component that it is, or a script `….js`",
         sha256: String,
-        config: toml::Table,
+        config: serde_json::Map<String, serde_json::Value> = Type::Table,
         limits: RawPluginLimits,
     }
 }

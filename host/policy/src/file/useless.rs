@@ -1,7 +1,7 @@
 //! Rules that are sound and do nothing, or not what their author can have meant: beside other rules, or
 //! by what they say themselves.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use leafgate_diagnostic::Complaints;
@@ -106,18 +106,37 @@ fn condition(rule: &Rule, raw: &RawRule, complaints: &mut Complaints<'_>) {
     for pattern in &when.literals.patterns {
         warn_of_slow(pattern, written.span(), complaints);
     }
+    let mut facts = BTreeMap::new();
     for term in when.terms() {
-        let message = match term.constant() {
-            Some(false) => Some("`when` is never true".to_owned()),
-            Some(true) => Some("`true` adds nothing to `when`".to_owned()),
-            None => contradiction(rule, term),
+        let mend = |message: String| (message, "take it out, or mend it");
+        let told = match term.constant() {
+            Some(false) => Some(mend("`when` is never true".to_owned())),
+            Some(true) => Some(mend("`true` adds nothing to `when`".to_owned())),
+            None => contradiction(rule, term).map(mend).or_else(|| out_of_bounds(term, &mut facts)),
         };
-        if let Some(message) = message {
-            let hint = "take it out, or mend it";
-            let at = complaints.inside(written, term.at.clone());
-            complaints.warning(at, message, hint);
+        if let Some((message, hint)) = told {
+            complaints.warning(complaints.inside(written, term.at.clone()), message, hint);
         }
     }
+}
+
+/// A term that leaves nothing of a fact beside those before it. `facts` is what these leave.
+fn out_of_bounds(term: &Term, facts: &mut BTreeMap<String, Left>) -> Option<(String, &'static str)> {
+    let (fact, left) = term.comparison()?;
+    let before = facts.remove(&fact);
+    let (why, hint) = match before {
+        None => ("is never below 0", "take it out, or mend the number"),
+        Some(_) => ("cannot be this and what stands before it", "take one of the two out, or say `||`"),
+    };
+    // All numbers here are counts.
+    let both = match (before, &left) {
+        (None, Left::Between(..)) => Left::Between(0, i128::MAX).and(left),
+        (None, Left::Text(_)) => Some(left),
+        (Some(before), _) => before.and(left),
+    };
+    let Some(both) = both else { return Some((format!("`when` is never true: `{fact}` {why}"), hint)) };
+    facts.insert(fact, both);
+    None
 }
 
 /// A term that asks for a leaf which `match` does not select.

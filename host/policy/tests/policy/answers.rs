@@ -168,6 +168,7 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
     }
     for runs in [
         "match = {}\naction = 'redact'\ndetect = ['secrets/one-line']".to_owned(),
+        "match = {}\naction = 'redact'\ndetect = ['secrets/likely']".to_owned(),
         "match = {}\naction = 'redact'\ndetect = ['secrets', '!secrets/private-key', '!secrets/private-key-base64', '!secrets/putty-key']".to_owned(),
         replace("Project [A-Z][a-z]{2,20}"),
         replace("id-[0-9a-f]+"),

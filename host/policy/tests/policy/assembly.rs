@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use leafgate_contract::NoPlugins;
-use leafgate_policy::{Context, Policy, PolicySource, ReadOnce};
+use leafgate_policy::{Context, Policy, PolicySource};
 use leafgate_tree::{Document, Format, Limits};
 use serde_json::json;
 use tempfile::TempDir;
@@ -138,7 +138,7 @@ fn what_was_read_once_stays() {
     use leafgate_assemble::Files as _;
     let folder = folder_of(VAULT);
     let policy = load(&folder).unwrap();
-    let files = ReadOnce::new(policy.assemblies()[0].files());
+    let files = policy.assemblies()[0].files();
     assert_eq!(files.read("notes/a.md").unwrap(), b"A says 1.");
     assert!(files.read("notes/b.md").is_err());
     let listed = files.list("notes", 1, 9).unwrap();

@@ -59,7 +59,7 @@ pub(crate) fn compile(
         approval: raw.tools.as_ref().and_then(|tools| nested::approval(tools.get_ref())),
         id: id?.into(),
         origin,
-        says: raw.says(),
+        says: raw.says.clone(),
         request,
         profile,
         root: root?,
@@ -150,14 +150,9 @@ fn drop(raw: &RawAssemble, complaints: &mut Complaints<'_>) -> Option<Vec<String
     raw.drop.is_some().then(|| words(&raw.drop))
 }
 
-fn options(raw: Option<&Spanned<toml::Table>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
+fn options(raw: Option<&Spanned<Map<String, Value>>>, complaints: &mut Complaints<'_>) -> Map<String, Value> {
     let Some(raw) = raw else { return Map::new() };
-    let Ok(Value::Object(options)) = serde_json::to_value(raw.get_ref()) else { return Map::new() };
-    if leafgate_contract::config_json(raw.get_ref()).is_none() {
-        let hint = "write them as strings";
-        complaints.error(raw.span(), "dates and infinite numbers cannot be sent", hint);
-    }
-    let profile = Profile { options, ..Profile::default() };
+    let profile = Profile { options: raw.get_ref().clone(), ..Profile::default() };
     if let Err(error) = profile.check() {
         complaints.error(raw.span(), error.to_string(), "take it out of `options`");
     }

@@ -43,7 +43,7 @@ table! {
         context: OneOrMany,
         map: RawMap,
         plugins: Vec<Spanned<RawRequestPlugin>>,
-        options: toml::Table,
+        options: serde_json::Map<String, serde_json::Value> = Type::Table,
         drop: OneOrMany,
         tools: RawTools,
         continuation: Continuation = Word(Continuation::NAMES),
