@@ -8,6 +8,7 @@ mod said;
 mod stream;
 mod words;
 
+use leafgate_api::responses::{CUSTOM, FUNCTION};
 use serde_json::{Value, json};
 
 use events::item_events;
@@ -85,17 +86,17 @@ fn write(reply: &Reply, head: &Head) -> Value {
         }));
     }
     for (at, call) in reply.calls.iter().enumerate() {
-        let (kind, prefix, key) = match call.kind {
-            CallKind::Function => ("function_call", "fc", "arguments"),
-            CallKind::Custom => ("custom_tool_call", "ctc", "input"),
+        let (item, prefix) = match call.kind {
+            CallKind::Function => (FUNCTION, "fc"),
+            CallKind::Custom => (CUSTOM, "ctc"),
         };
         output.push(json!({
             "id": id(prefix, output.len()),
-            "type": kind,
+            "type": item.kind,
             "status": "completed",
             "call_id": call_id(call.id.expose(), at),
             "name": call.name.expose(),
-            key: call.arguments.expose(),
+            item.arguments: call.arguments.expose(),
         }));
     }
     response(reply, head, output)
