@@ -47,22 +47,20 @@ pub(crate) struct Echo<'r> {
     pub(crate) text: &'r str,
 }
 
-/// Returns how a request is answered that was sent to a path, which may name its model. What is no turn of a conversation has no
-/// words of a model.
-pub(crate) fn manner(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
-    api.converses().then(|| Box::new(shape(path, model, api.streams(document), Some(document))))
+/// Returns how a request is answered whose path may name its model. What is no turn of a conversation has no words of a model.
+pub(crate) fn manner(api: Api, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
+    api.converses().then(|| Box::new(shape(model, api.streams(document), Some(document))))
 }
 
 /// The shape of the answer; to a body that is no JSON, of one that says nothing.
-fn shape(path: &str, model: Option<&str>, streams: bool, request: Option<&Document>) -> Manner {
+fn shape(model: Option<&str>, streams: bool, request: Option<&Document>) -> Manner {
     let counts = |request: &Document| {
         let keys = ["stream_options", "include_usage"];
         let usage = keys.iter().try_fold(request.root(), |at, key| request.member(at, key));
         usage.and_then(|node| request.leaf(node)).is_some_and(|leaf| leaf.text().expose() == "true")
     };
     let model = model.map(str::to_owned).or_else(|| Some(request?.model()?.into_owned()));
-    let (path, model) = (path.to_owned(), model.unwrap_or_default());
-    Manner { path, model, streams, usage: request.is_some_and(counts) }
+    Manner { model: model.unwrap_or_default(), streams, usage: request.is_some_and(counts) }
 }
 
 /// An answer in the shape of an API.
@@ -137,7 +135,7 @@ pub(crate) fn answer(
     let asked = parse(body.clone()).ok();
     // Where the path says it, the row answers so.
     let streams = api.streams_by_path.is_none() && asked.as_ref().is_some_and(Document::streams);
-    let mut manner = shape(uri.path(), api.model(uri.path()).as_deref(), streams, asked.as_ref());
+    let mut manner = shape(api.model(uri.path()).as_deref(), streams, asked.as_ref());
     if manner.model.is_empty() {
         manner.model = "echo".to_owned();
     }
