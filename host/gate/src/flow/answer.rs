@@ -27,8 +27,7 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        let Some(conversation) = flow.subject.api.conversation.filter(|_| answer.status().is_success())
-        else {
+        let Some(api) = flow.subject.api.answers.filter(|_| answer.status().is_success()) else {
             return Ok(answer);
         };
         let Some(came) = AnswerForm::of(answer.headers()) else { return Ok(answer) };
@@ -39,7 +38,6 @@ impl Shared {
         if footnote.is_none() && !replays {
             return Ok(answer);
         }
-        let api = conversation.answers;
         let most = self.limits.answer;
         let made = async move { remade(answer, api, came, wanted, footnote, most).await };
         if wanted == AnswerForm::Whole || is_begun {
