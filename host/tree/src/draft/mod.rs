@@ -19,7 +19,6 @@ mod whole;
 
 use deleted::Deleted;
 pub use error::EditError;
-use kept::KeptValues;
 use names::HiddenKeys;
 pub use options::PutOption;
 pub(crate) use put_in::Added;
@@ -52,7 +51,9 @@ pub struct Draft {
     /// Everything that was ever put in, whether it stands now or not.
     put_in: Vec<PutIn>,
     pins: BTreeMap<NodeId, Author>,
-    kept: KeptValues,
+    /// What nobody may change, and what nobody may leave out, each with whoever keeps it.
+    kept_texts: BTreeMap<NodeId, Author>,
+    kept_sections: BTreeMap<NodeId, Author>,
     /// Keys that no name may spell.
     hidden_keys: Arc<HiddenKeys>,
     journal: Journal,
@@ -88,7 +89,8 @@ impl Draft {
             deleted: Deleted::default(),
             put_in: Vec::new(),
             pins: BTreeMap::new(),
-            kept: KeptValues::default(),
+            kept_texts: BTreeMap::new(),
+            kept_sections: BTreeMap::new(),
             hidden_keys: Arc::default(),
             journal: Journal::default(),
         }
@@ -108,8 +110,8 @@ impl Draft {
         };
         let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
         let put_in: usize = self.put_in.iter().map(|put_in| put_in.what.memory()).sum();
-        let marks =
-            (self.deleted.len() + self.pins.len() + self.kept.len()) * 2 * size_of::<(NodeId, Author)>();
+        let kept = self.kept_texts.len() + self.kept_sections.len();
+        let marks = (self.deleted.len() + self.pins.len() + kept) * 2 * size_of::<(NodeId, Author)>();
         self.document.memory() + leaves + put_in + marks + self.hidden_keys.memory() + self.journal.memory()
     }
 
