@@ -30,7 +30,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::escape;
 use crate::journal::{
     Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Switched, Version,
 };
@@ -124,18 +123,12 @@ impl Draft {
         LeafText::new(self.pieces_of(node, original.len()).text(&original))
     }
 
-    /// How the present text of a leaf begins: words of at least so many bytes where it has as many, and
-    /// all of it where that costs nothing.
+    /// How the present text of a leaf begins: at least so many bytes where it has as many, and all of it where somebody touched it.
     pub fn text_start(&self, node: NodeId, bytes: usize) -> LeafText<'_> {
-        /// `\u0041`: so many bytes may spell one.
-        const SPELLED: usize = 6;
-        let (spelled, escaped) = self.document.content_spelling(node);
-        let start = spelled.get(..spelled.floor_char_boundary(bytes * SPELLED)).unwrap_or(spelled);
-        // No escape has a blank in it.
-        match start.rfind(' ').filter(|_| escaped && start.len() < spelled.len() && self.is_as_received(node))
-        {
-            Some(end) => LeafText::new(escape::unescape(&start[..end])),
-            None => self.text(node),
+        // `\u0041` may spell a byte. Of an escape that the cut goes through, fewer than twelve bytes are left out.
+        match self.is_as_received(node) && !self.document.is_raw() {
+            true => LeafText::new(self.document.text_start(node, 6 * bytes + 12)),
+            false => self.text(node),
         }
     }
 
