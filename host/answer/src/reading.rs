@@ -304,10 +304,7 @@ pub(crate) fn scalars(event: &Document, object: NodeId, keys: &[&str]) -> Value 
     let mut scalars = json!({});
     for key in keys {
         let Some(leaf) = event.member(object, key).and_then(|node| event.leaf(node)) else { continue };
-        scalars[key] = match leaf.value_type() {
-            ValueType::Text => Value::from(leaf.text().expose()),
-            _ => serde_json::from_str(leaf.text().expose()).unwrap_or_default(),
-        };
+        scalars[key] = value(event, leaf.id());
     }
     scalars
 }

@@ -79,7 +79,7 @@ impl Lead {
 #[derive(Clone)]
 pub struct Repeats {
     pub(crate) turn: TurnId,
-    said: Arc<str>,
+    pub(crate) said: Arc<str>,
     pub(crate) adds: Addition,
     /// Whether a rule would hold what it adds.
     pub(crate) is_asked: bool,

@@ -127,6 +127,10 @@ pub struct Turn<G> {
 impl<G> Turn<G> {
     pub(crate) fn new(id: TurnId, mut arrival: Arrival<G>, limits: &DeskLimits, now: Tick) -> Self {
         let holds = std::mem::take(&mut arrival.paused.holds);
+        // The turn that it repeats counts them.
+        if let Some(repeats) = &mut arrival.repeats {
+            repeats.said = Arc::default();
+        }
         Turn {
             id,
             version: arrival.draft.edits().last().map_or(0, |edit| edit.version),

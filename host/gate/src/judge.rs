@@ -194,7 +194,7 @@ impl JudgeCase {
             upstream: shown_url(&subject.to.upstream).into(),
             upstream_name: subject.lane.clone(),
             api: subject.api.name,
-            answers: subject.api.answers(),
+            answers: subject.api.answers,
             provider: subject.api.dialect.provider,
             agent: Arc::clone(&subject.agent),
             class: subject.class.name(),

@@ -20,11 +20,11 @@ pub fn projection(format: Format, input: &[u8]) {
     let Some(document) = parse(input.body, format) else { return };
     assert_eq!(document.format(), format);
     let _ = (document.model(), document.streams(), format!("{document:?}"));
-    sections(&document);
     leaves(&document);
     shape(&document, input.body);
     let document = Arc::new(document);
     let draft = Draft::new(Arc::clone(&document));
+    sections(&draft);
     assert_eq!(draft.validate(), Ok(()), "what nobody edited is the client's");
     let sections = document.sections().len();
     let first = input.choose(sections);
@@ -34,16 +34,16 @@ pub fn projection(format: Format, input: &[u8]) {
 }
 
 /// Sections cover their children, come after their parents, and bear a label and a key.
-fn sections(document: &Document) {
-    let mut keys = BTreeSet::new();
+fn sections(draft: &Draft) {
+    let (document, mut keys) = (draft.document(), BTreeSet::new());
     for at in 0..document.sections().len() {
         let id = SectionId::from_index(at);
         let section = document.section(id);
         // An option is called what its key is, and a tool what it is called: both are the client's words.
         let named_here = section.node_type != NodeType::RequestOption && section.tool.is_none();
-        assert!(!document.section_label(id).is_empty() || !named_here, "no label");
+        assert!(!draft.section_label(id).is_empty() || !named_here, "no label");
         // A key of the body that stands twice names two options.
-        let key = document.section_key(id);
+        let key = draft.section_key(id);
         assert!(keys.insert(key.clone()) || stands_twice(document, section.node), "{key} twice");
         let Some(parent) = section.parent else { continue };
         let (outer, inner) =

@@ -131,8 +131,6 @@ impl Refusal {
 /// How the answer to a request is shaped, whatever it says.
 #[derive(Clone, Debug)]
 pub struct Manner {
-    /// Where it was sent, without the query.
-    pub path: String,
     /// The model that it asks.
     pub model: String,
     /// Whether it asks for a stream of events.

@@ -12,6 +12,7 @@ use crate::escape::{self, Splice};
 use crate::kinds::{LeafKind, SectionKind};
 use crate::node::NodeId;
 use crate::project::CallsById;
+use crate::render::spliced;
 use crate::section::SectionId;
 
 /// One state of a request, from which single values can be taken as JSON.
@@ -58,22 +59,13 @@ impl ValueSource<'_> {
             return format!("\"{}\"", escape::escape(text));
         }
         let span = self.document.body_span(node);
-        let source = self.document.source();
-        let mut json = Vec::with_capacity(span.len());
-        let mut at = span.start;
         let first = self.splices.partition_point(|splice| splice.at.start < span.start);
         let inside = self.splices[first..].iter().take_while(|splice| splice.at.end <= span.end);
         // An insertion takes no room, and stands at the edge of the message behind it or before it.
         let inside = inside.filter(|splice| {
             !splice.at.is_empty() || (span.start < splice.at.start && splice.at.end < span.end)
         });
-        for splice in inside {
-            json.extend_from_slice(&source[at..splice.at.start]);
-            json.extend_from_slice(splice.with.as_bytes());
-            at = splice.at.end;
-        }
-        json.extend_from_slice(&source[at..span.end]);
-        String::from_utf8_lossy(&json).into_owned()
+        String::from_utf8_lossy(&spliced(self.document.source(), span.clone(), inside)).into_owned()
     }
 }
 

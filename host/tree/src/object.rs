@@ -158,7 +158,7 @@ mod tests {
 
     fn section(draft: &Draft, key: &str) -> Option<SectionId> {
         let mut ids = (0..draft.document().sections().len()).map(SectionId::from_index);
-        ids.find(|&id| draft.document().section_key(id) == key)
+        ids.find(|&id| draft.section_key(id) == key)
     }
 
     // S1-07
@@ -267,15 +267,12 @@ mod tests {
             let (answer, last) = (any(["assistant-1", "assistant-2"]), any(["user-2", "user-3"]));
             draft.delete(answer, &Author::Person).unwrap();
             draft.insert(last, Role::User, "put in", &Author::Person).unwrap();
-            let options: Value = document
-                .sections()
-                .iter()
-                .filter(|section| section.node_type == crate::NodeType::RequestOption)
-                .filter_map(|section| {
-                    Some((
-                        document.option_name(section),
-                        serde_json::from_str(&draft.as_leaving().json(section.node)).ok()?,
-                    ))
+            let options: Value = (0..document.sections().len())
+                .map(crate::SectionId::from_index)
+                .filter_map(|id| {
+                    let key = draft.section_key(id).strip_prefix("requestOptions/")?.to_owned();
+                    let json = draft.as_leaving().json(document.section(id).node);
+                    Some((key, serde_json::from_str(&json).ok()?))
                 })
                 .collect::<serde_json::Map<_, Value>>()
                 .into();

@@ -10,6 +10,7 @@ use bytes::Bytes;
 
 use crate::draft::Draft;
 use crate::escape::Splice;
+use crate::index::Index;
 use crate::lift::lift;
 use crate::node::{LayerId, NodeId};
 
@@ -20,17 +21,7 @@ impl Draft {
         if !self.is_dirty() {
             return source.clone();
         }
-        let splices = self.body_splices();
-        let grown: usize = splices.iter().map(|splice| splice.with.len()).sum();
-        let mut body = Vec::with_capacity(source.len() + grown);
-        let mut at = 0;
-        for splice in &splices {
-            body.extend_from_slice(&source[at..splice.at.start]);
-            body.extend_from_slice(splice.with.as_bytes());
-            at = splice.at.end;
-        }
-        body.extend_from_slice(&source[at..]);
-        body.into()
+        spliced(source, 0..source.len(), self.body_splices().iter()).into()
     }
 
     /// Every change as a replacement in the body: sorted, not overlapping.
@@ -45,34 +36,12 @@ impl Draft {
         body
     }
 
-    /// Removals of whole elements, each with the comma that went with it.
+    /// Removals of what is left out.
     fn deletions(&self) -> Vec<Splice> {
         let document = self.document();
-        let parents: BTreeSet<NodeId> =
-            self.deleted.iter().filter_map(|&node| document.parent(node)).collect();
-        let mut removals: Vec<Splice> = Vec::new();
-        for parent in parents.into_iter().filter(|&parent| !self.is_deleted(parent)) {
-            let elements: Vec<NodeId> = document.children(parent).collect();
-            let gone = |at: usize| self.deleted.contains(&elements[at]);
-            let span = |at: usize| {
-                let node = document.node(elements[at]);
-                // A member goes with its key.
-                if node.key == (0, 0) { node.span() } else { node.key.0 as usize..node.span().end }
-            };
-            let first_kept = (0..elements.len()).find(|&at| !gone(at));
-            for at in (0..elements.len()).filter(|&at| gone(at)) {
-                let range = match first_kept {
-                    // Behind a kept element the comma before it goes too, else the comma after it.
-                    Some(kept) if kept < at => span(at - 1).end..span(at).end,
-                    Some(_) => span(at).start..span(at + 1).start,
-                    None if at + 1 < elements.len() => span(at).start..span(at + 1).start,
-                    None => span(at),
-                };
-                removals.push(Splice { at: range, with: String::new(), label: None });
-            }
-        }
-        removals.sort_by_key(|removal| removal.at.start);
-        removals
+        let lists: BTreeSet<NodeId> = self.deleted.iter().filter_map(|&node| document.parent(node)).collect();
+        let lists = lists.into_iter().filter(|&list| !self.is_deleted(list));
+        removals(document, lists, |node| self.deleted.contains(&node))
     }
 
     /// What was put in: a message before the first one behind its place that is still there, and all else behind the last value of
@@ -101,6 +70,66 @@ impl Draft {
         }
         splices
     }
+}
+
+impl Index {
+    /// Returns the body without some elements of these lists, none of which lies in another; all its other bytes stay.
+    pub fn without(&self, lists: impl Iterator<Item = NodeId>, is_gone: impl Fn(NodeId) -> bool) -> Bytes {
+        let removals = removals(self, lists, is_gone);
+        match removals.is_empty() {
+            true => self.source().clone(),
+            false => spliced(self.source(), 0..self.source().len(), removals.iter()).into(),
+        }
+    }
+}
+
+/// Removals of whole elements, each with the comma that went with it.
+fn removals(
+    index: &Index,
+    lists: impl Iterator<Item = NodeId>,
+    is_gone: impl Fn(NodeId) -> bool,
+) -> Vec<Splice> {
+    let mut removals: Vec<Splice> = Vec::new();
+    for list in lists {
+        let elements: Vec<NodeId> = index.children(list).collect();
+        let gone = |at: usize| is_gone(elements[at]);
+        let span = |at: usize| {
+            let node = index.node(elements[at]);
+            // A member goes with its key.
+            if node.key == (0, 0) { node.span() } else { node.key.0 as usize..node.span().end }
+        };
+        let first_kept = (0..elements.len()).find(|&at| !gone(at));
+        for at in (0..elements.len()).filter(|&at| gone(at)) {
+            let range = match first_kept {
+                // Behind a kept element the comma before it goes too, else the comma after it.
+                Some(kept) if kept < at => span(at - 1).end..span(at).end,
+                Some(_) => span(at).start..span(at + 1).start,
+                None if at + 1 < elements.len() => span(at).start..span(at + 1).start,
+                None => span(at),
+            };
+            removals.push(Splice { at: range, with: String::new(), label: None });
+        }
+    }
+    removals.sort_by_key(|removal| removal.at.start);
+    removals
+}
+
+/// Returns a stretch of some bytes with replacements in it: sorted, not overlapping.
+pub(crate) fn spliced<'s>(
+    source: &[u8],
+    stretch: Range<usize>,
+    splices: impl Iterator<Item = &'s Splice> + Clone,
+) -> Vec<u8> {
+    let grown: usize = splices.clone().map(|splice| splice.with.len()).sum();
+    let mut written = Vec::with_capacity(stretch.len() + grown);
+    let mut at = stretch.start;
+    for splice in splices {
+        written.extend_from_slice(&source[at..splice.at.start]);
+        written.extend_from_slice(splice.with.as_bytes());
+        at = splice.at.end;
+    }
+    written.extend_from_slice(&source[at..stretch.end]);
+    written
 }
 
 /// Drops the replacements that lie in one of these removals. Both are sorted, and the removals do not overlap.

@@ -170,9 +170,13 @@ pub(crate) struct AnswerWire {
     reasons: &'static [(&'static str, Finish)],
     /// The member that says what the answer cost.
     usage: &'static str,
-    /// The counts within it, by their pointers; those of one kind are added up.
-    counts: &'static [(&'static str, Count)],
+    /// The counts within it.
+    counts: &'static [CountRow],
 }
+
+/// Where an answer counts something, as a pointer within its usage; what that is, of which all counts are added up; and
+/// what is written there, if anything.
+type CountRow = (&'static str, Count, fn(Usage) -> Option<u64>);
 
 /// Where the events of an answer have their parts, for one that is written while it comes about.
 pub(crate) struct LiveTerms {
@@ -199,6 +203,13 @@ enum Count {
     Reasoning,
     /// Input and output together, for answers that say no more.
     Total,
+    /// The same beside counts that say more: it is written alone.
+    Sum,
+}
+
+/// A count that is written where there is something to count.
+fn if_any(count: u64) -> Option<u64> {
+    (count > 0).then_some(count)
 }
 
 impl AnswerWire {
@@ -233,8 +244,8 @@ impl AnswerWire {
     pub(crate) fn usage(&self, root: &Object) -> Option<Usage> {
         let usage = root.get(self.usage).filter(|usage| usage.is_object())?;
         let sum = |wanted: Count| {
-            let counts = self.counts.iter().filter(|(_, own)| *own == wanted);
-            let counts = counts.filter_map(|(at, _)| usage.pointer(at)).map(count);
+            let counts = self.counts.iter().filter(|(_, own, _)| *own == wanted);
+            let counts = counts.filter_map(|(at, ..)| usage.pointer(at)).map(count);
             counts.fold(0, u64::saturating_add)
         };
         let (input, output) = (sum(Count::Input), sum(Count::Output));
@@ -245,6 +256,19 @@ impl AnswerWire {
             output: if output == 0 { sum(Count::Total).saturating_sub(input) } else { output },
             reasoning: sum(Count::Reasoning),
         })
+    }
+
+    /// Writes what an answer cost.
+    fn write_usage(&self, usage: Usage) -> Value {
+        let mut written = json!({});
+        for (at, _, number) in self.counts {
+            let Some(number) = number(usage) else { continue };
+            match at[1..].split_once('/') {
+                Some((outer, inner)) => written[outer][inner] = number.into(),
+                None => written[&at[1..]] = number.into(),
+            }
+        }
+        written
     }
 }
 

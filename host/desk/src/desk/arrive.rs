@@ -123,7 +123,9 @@ impl<G: Reviewer> Desk<G> {
     fn take_in(&mut self, arrival: Arrival<G>, shared: Option<SharedDecision>, now: Tick) -> Admission {
         if shared.is_none() {
             if arrival.class == TurnClass::Main {
-                let by_mode = self.turns_of(&arrival.key.session, Turn::waits_by_mode);
+                let by_mode = self.turns_of(&arrival.key.session, |turn| {
+                    turn.class == TurnClass::Main && turn.waits_by_mode()
+                });
                 self.discard(by_mode, CancelReason::Superseded, now);
             }
             // What was superseded by the same question in another manner is not asked again: it waits.
@@ -181,6 +183,7 @@ impl<G: Reviewer> Desk<G> {
         let mut turn = Turn::new(id, arrival, &self.limits, now);
         turn.queued = turn.class == TurnClass::Main && self.front(&session).is_some();
         self.turns.insert(id, turn);
+        *self.lines.entry(Arc::clone(&session)).or_default() += 1;
         self.space_out(&session);
         id
     }

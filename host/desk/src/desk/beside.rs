@@ -89,7 +89,7 @@ impl<G: Reviewer> Desk<G> {
             // Somebody may look at it by now.
             Some(SharedDecision::Decided(..)) | None => {
                 if let Some(found) = self.turns.get_mut(&side) {
-                    found.arrival.repeats = Some(repeats);
+                    found.arrival.repeats = Some(Repeats { said: Arc::default(), ..repeats });
                 }
             }
         }

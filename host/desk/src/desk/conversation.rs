@@ -110,8 +110,8 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns whether the active conversation is another one now.
     pub(super) fn tidy(&mut self, now: Tick) -> bool {
-        let (limits, turns) = (&self.limits, &self.turns);
-        let has_turns = |session: &str| turns.values().any(|turn| *turn.session == *session);
+        let (limits, lines) = (&self.limits, &self.lines);
+        let has_turns = |session: &str| lines.contains_key(session);
         let is_other = self.sessions.tidy(now, limits.session_ttl, limits.sessions, has_turns);
         self.forget_saved();
         is_other

@@ -124,6 +124,9 @@ impl<G: Reviewer> Desk<G> {
         self.forget_old(0);
         self.cancels.pass(now);
         self.lately.pass(now);
+        if self.next_deadline().is_none_or(|at| at > now) {
+            return;
+        }
         while let Some(due) =
             self.turns.values().filter(|turn| turn.is_due(now)).min_by_key(|turn| turn.wake())
         {
@@ -135,6 +138,9 @@ impl<G: Reviewer> Desk<G> {
     /// Ends a turn, and what waits with it. Every end of a turn passes here.
     pub(super) fn end(&mut self, turn: TurnId, ending: TurnEnding, now: Tick) {
         let Some(mut turn) = self.turns.remove(&turn) else { return };
+        if let Some(line) = self.lines.remove(&turn.session).filter(|line| *line > 1) {
+            self.lines.insert(Arc::clone(&turn.session), line - 1);
+        }
         if matches!(ending, TurnEnding::Sent { .. }) {
             turn.holds.answer();
         }

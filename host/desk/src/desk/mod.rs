@@ -12,7 +12,7 @@ mod conversation;
 mod decide;
 mod intercept;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
@@ -39,8 +39,12 @@ pub struct Desk<G> {
     limits: DeskLimits,
     /// In order of arrival. Of each session the first main one is at the front, the other main ones are
     /// queued; those of other classes wait for nobody. There are seldom more than a few, and at most as
-    /// many as the limit says, so they are looked through.
+    /// many as the limit says, so they are looked through, but for a request that has nothing to do with them.
     turns: BTreeMap<TurnId, Turn<G>>,
+    /// How many turns each session has that has any.
+    lines: HashMap<Arc<str>, usize>,
+    /// When the clock next matters to a turn, as of when there was nothing to do.
+    soonest: Option<Tick>,
     /// The turns that ended last, oldest first.
     over: VecDeque<(TurnId, TurnSummary)>,
     modes: Modes,
@@ -59,6 +63,8 @@ impl<G: Reviewer> Desk<G> {
         Desk {
             limits,
             turns: BTreeMap::new(),
+            lines: HashMap::new(),
+            soonest: None,
             over: VecDeque::new(),
             modes: Modes::new(mode),
             sessions: SessionTable::default(),
@@ -82,7 +88,7 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns whether a session has turns.
     pub fn has_pending(&self, session: &str) -> bool {
-        self.line(session).next().is_some()
+        self.lines.contains_key(session)
     }
 
     /// Returns the pending turns that came after one, in order of arrival. For lists that are made
@@ -123,7 +129,12 @@ impl<G: Reviewer> Desk<G> {
 
     /// Returns when [`Desk::elapse`] must next be called. A call that comes too early does no harm.
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.turns.values().filter_map(Turn::wake).min()
+        let looked_up = || self.turns.values().filter_map(Turn::wake).min();
+        if !self.todo.is_empty() {
+            return looked_up();
+        }
+        debug_assert_eq!(self.soonest, looked_up(), "a deadline was moved by nothing");
+        self.soonest
     }
 
     fn remembered(&self, turn: TurnId) -> Option<&TurnSummary> {
@@ -167,7 +178,8 @@ impl<G: Reviewer> Desk<G> {
 
     /// The turns of a session, in order of arrival.
     fn line(&self, session: &str) -> impl DoubleEndedIterator<Item = &Turn<G>> {
-        self.turns.values().filter(move |turn| *turn.session == *session)
+        let most = self.lines.get(session).map_or(0, |_| usize::MAX);
+        self.turns.values().take(most).filter(move |turn| *turn.session == *session)
     }
 
     /// The main ones of them.
@@ -182,6 +194,9 @@ impl<G: Reviewer> Desk<G> {
 
     /// Recomputes the latest ends of the queued turns of a session: each waits for all before it.
     fn space_out(&mut self, session: &str) {
+        if !self.has_pending(session) {
+            return;
+        }
         let mut before = None;
         let is_in_line = |turn: &&mut Turn<G>| turn.class == TurnClass::Main && *turn.session == *session;
         for turn in self.turns.values_mut().filter(is_in_line) {
@@ -191,8 +206,10 @@ impl<G: Reviewer> Desk<G> {
     }
 
     /// Takes what the gate must do, in order. Must follow every event, and so must a look at [`Desk::next_deadline`].
+    /// Whatever moves a deadline leaves something to do.
     #[must_use = "the effects must be carried out"]
     pub fn effects(&mut self) -> Effects {
+        self.soonest = self.next_deadline();
         std::mem::take(&mut self.todo)
     }
 }

@@ -1,9 +1,9 @@
 //! OpenAI's chat completions, which most other vendors speak too.
 
 use leafgate_answer::Api;
-use leafgate_tree::{Document, Format};
+use leafgate_tree::Format;
 
-use super::{Conversation, Endpoint, Wants, openai};
+use super::{Endpoint, Wants, openai};
 use crate::session::NameHints;
 
 pub(super) static CHAT: Endpoint = Endpoint {
@@ -12,14 +12,8 @@ pub(super) static CHAT: Endpoint = Endpoint {
     with_model: openai::with_model,
     deployment: openai::model,
     wants: |_| Wants::Turn,
-    conversation: Some(&CONVERSATION),
-    echo: |echo| Some(echo.spoken(Api::Chat, "chatcmpl-echo")),
-    ..Endpoint::other("chat", &openai::OPENAI)
-};
-
-static CONVERSATION: Conversation = Conversation {
-    streams: Document::streams,
-    seals: |_| false,
-    answers: Api::Chat,
+    answers: Some(Api::Chat),
     hints: |request| NameHints { name: None, wide: openai::wide(request) },
+    echo: |echo| echo.spoken("chatcmpl-echo"),
+    ..Endpoint::other("chat", &openai::OPENAI)
 };

@@ -4,13 +4,11 @@
 //! repeats prompts and names files; the answers say which model to ask, or how a task in the cloud is called, and hold no
 //! model's words.
 
-use std::ops::Range;
-
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Method, StatusCode, request};
 use leafgate_answer::parse;
 use leafgate_policy::endpoint;
-use leafgate_tree::{Document, Format, NodeId};
+use leafgate_tree::Format;
 
 use super::beside::is_below;
 use super::{Endpoint, Wants, openai};
@@ -67,34 +65,7 @@ pub(crate) fn without_sockets(answer: &Bytes) -> Bytes {
     let models =
         document.member(document.root(), "data").into_iter().flat_map(|data| document.children(data));
     let lists = models.filter_map(|model| document.member(model, "supported_endpoints"));
-    let cuts: Vec<Range<usize>> = lists.flat_map(|list| cuts(&document, list)).collect();
-    if cuts.is_empty() {
-        return answer.clone();
-    }
-    let mut left = BytesMut::with_capacity(answer.len());
-    let mut from = 0;
-    for cut in cuts {
-        left.extend_from_slice(&answer[from..cut.start]);
-        from = cut.end;
-    }
-    left.extend_from_slice(&answer[from..]);
-    left.freeze()
-}
-
-/// What is cut out of a list of endpoints, in order: an element with the comma before it, or, where none stays before it, up to
-/// the next one.
-fn cuts(document: &Document, list: NodeId) -> Vec<Range<usize>> {
-    let elements: Vec<NodeId> = document.children(list).collect();
-    let span = |at: usize| document.body_span(elements[at]);
-    let is_socket =
-        |at: &usize| document.leaf(elements[*at]).is_some_and(|leaf| leaf.text().expose() == SOCKET);
-    let leading = (0..elements.len()).take_while(is_socket).count();
-    let cut = |at: usize| match at {
-        _ if at >= leading => span(at - 1).end..span(at).end,
-        _ if at + 1 < elements.len() => span(at).start..span(at + 1).start,
-        _ => span(at),
-    };
-    (0..elements.len()).filter(is_socket).map(cut).collect()
+    document.without(lists, |node| document.leaf(node).is_some_and(|leaf| leaf.text().expose() == SOCKET))
 }
 
 #[cfg(test)]

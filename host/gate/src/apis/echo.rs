@@ -43,26 +43,26 @@ const MOST_SENT: usize = 1024 * 1024;
 pub(crate) struct Echo<'r> {
     #[deref(forward)]
     manner: &'r Manner,
+    /// Whose answers it gets; `None` where they are no turns of a model.
+    api: Option<AnswerApi>,
     /// The body, word for word, or what the model is to say.
     pub(crate) text: &'r str,
 }
 
-/// Returns how a request is answered that was sent to a path, which may name its model. What is no turn of a conversation has no
-/// words of a model.
-pub(crate) fn manner(api: Api, path: &str, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
-    api.converses().then(|| Box::new(shape(path, model, api.streams(document), Some(document))))
+/// Returns how a request is answered whose path may name its model. What is no turn of a conversation has no words of a model.
+pub(crate) fn manner(api: Api, model: Option<&str>, document: &Document) -> Option<Box<Manner>> {
+    api.converses().then(|| Box::new(shape(model, api.streams(document), Some(document))))
 }
 
 /// The shape of the answer; to a body that is no JSON, of one that says nothing.
-fn shape(path: &str, model: Option<&str>, streams: bool, request: Option<&Document>) -> Manner {
+fn shape(model: Option<&str>, streams: bool, request: Option<&Document>) -> Manner {
     let counts = |request: &Document| {
         let keys = ["stream_options", "include_usage"];
         let usage = keys.iter().try_fold(request.root(), |at, key| request.member(at, key));
         usage.and_then(|node| request.leaf(node)).is_some_and(|leaf| leaf.text().expose() == "true")
     };
     let model = model.map(str::to_owned).or_else(|| Some(request?.model()?.into_owned()));
-    let (path, model) = (path.to_owned(), model.unwrap_or_default());
-    Manner { path, model, streams, usage: request.is_some_and(counts) }
+    Manner { model: model.unwrap_or_default(), streams, usage: request.is_some_and(counts) }
 }
 
 /// An answer in the shape of an API.
@@ -78,26 +78,27 @@ impl Echo<'_> {
         estimate(self.text.len())
     }
 
-    /// Returns what a model would answer of an API; `id` names the answer.
-    pub(crate) fn spoken(&self, api: AnswerApi, id: &str) -> Echoed {
+    /// Returns what a model would answer; `id` names the answer.
+    pub(crate) fn spoken(&self, id: &str) -> Option<Echoed> {
+        let api = self.api?;
         if !self.streams {
-            return Echoed::Json(write_answer(api, &reply(self.text, true), &self.head(id)));
+            return Some(Echoed::Json(write_answer(api, &reply(self.text, true), &self.head(id))));
         }
         let mut live = LiveAnswer::new(api, self.head(id), self.usage);
         let mut events: Vec<_> = fragments(self.text).flat_map(|text| live.say(text)).collect();
         events.extend(live.end(&reply("", true)));
-        Echoed::Events(events)
+        Some(Echoed::Events(events))
     }
 
     /// Returns the answers of one fragment each that a stream of Google is made of.
-    pub(crate) fn pieces(&self, api: AnswerApi, id: &str) -> Vec<Value> {
-        let head = self.head(id);
+    pub(crate) fn pieces(&self, id: &str) -> Option<Vec<Value>> {
+        let (api, head) = (self.api?, self.head(id));
         let mut texts = fragments(self.text).chain(self.text.is_empty().then_some("")).peekable();
-        std::iter::from_fn(|| {
+        let pieces = std::iter::from_fn(|| {
             let text = texts.next()?;
             Some(write_answer(api, &reply(text, texts.peek().is_none()), &head))
-        })
-        .collect()
+        });
+        Some(pieces.collect())
     }
 
     fn head(&self, id: &str) -> Head {
@@ -137,11 +138,11 @@ pub(crate) fn answer(
     let asked = parse(body.clone()).ok();
     // Where the path says it, the row answers so.
     let streams = api.streams_by_path.is_none() && asked.as_ref().is_some_and(Document::streams);
-    let mut manner = shape(uri.path(), api.model(uri.path()).as_deref(), streams, asked.as_ref());
+    let mut manner = shape(api.model(uri.path()).as_deref(), streams, asked.as_ref());
     if manner.model.is_empty() {
         manner.model = "echo".to_owned();
     }
-    match (api.echo)(&Echo { manner: &manner, text }) {
+    match say(api, &manner, text) {
         Some(Echoed::Json(mut answer)) => {
             show_sent(&mut answer, text);
             json_answer(&answer)
@@ -185,7 +186,7 @@ const GOOGLE_LOGIN: &str =
 
 /// Returns what the model would answer if it said just this; `None` where the API has no shape for it.
 pub(crate) fn say(api: Api, manner: &Manner, text: &str) -> Option<Echoed> {
-    (api.echo)(&Echo { manner, text })
+    (api.echo)(&Echo { manner, api: api.answers, text })
 }
 
 impl Echoed {

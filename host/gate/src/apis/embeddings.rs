@@ -3,7 +3,6 @@
 //! cannot say a request, so each input is echoed as the same one.
 
 use leafgate_tree::Format;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Endpoint, Wants, openai};
@@ -24,21 +23,13 @@ pub(super) static EMBEDDINGS: Endpoint = Endpoint {
 const CODED: &str = "AACAPwAAAAAAAAAA";
 const VECTOR: [f32; 3] = [1.0, 0.0, 0.0];
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct EmbeddingRequest {
-    input: Value,
-    encoding_format: Option<String>,
-}
-
 fn whole(echo: &Echo<'_>) -> Value {
-    let asked: EmbeddingRequest = serde_json::from_str(echo.text).unwrap_or_default();
-    let coded = asked.encoding_format.as_deref() == Some("base64");
-    let embedding = if coded { json!(CODED) } else { json!(VECTOR) };
+    let asked: Value = serde_json::from_str(echo.text).unwrap_or_default();
+    let embedding = if asked["encoding_format"] == "base64" { json!(CODED) } else { json!(VECTOR) };
     let vector = |index| json!({ "object": "embedding", "index": index, "embedding": embedding });
     json!({
         "object": "list",
-        "data": (0..inputs(&asked.input)).map(vector).collect::<Vec<_>>(),
+        "data": (0..inputs(&asked["input"])).map(vector).collect::<Vec<_>>(),
         "model": echo.model,
         "usage": { "prompt_tokens": 0, "total_tokens": 0 },
     })

@@ -18,9 +18,9 @@ use leafgate_tree::{Document, Format};
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-use super::{Conversation, Endpoint, Wants, openai, segment};
+use super::{Endpoint, Wants, openai, segment};
 use crate::apis::dialect::ApiDialect;
-use crate::apis::echo::{Echo, Echoed};
+use crate::apis::echo::Echoed;
 use crate::session::{Name, NameHints};
 
 /// Versions of the API; Vertex AI has `v1` and `v1beta1`.
@@ -53,74 +53,67 @@ const WIDE: Spelled = CACHED;
 /// What the built-in upstream calls its answers.
 const ECHO: &str = "echo";
 
-/// The methods of a model, as far as the gate knows what their bodies say: `generateContent`,
-/// `streamGenerateContent` with `alt=sse` and without, and `countTokens`; and the same of Code Assist.
-pub(super) static ENDPOINTS: [Endpoint; 8] = [
-    row("gemini", &WHOLE, &GEMINI, |echo| Some(echo.spoken(Api::Gemini, ECHO))),
-    Endpoint {
-        streams_by_path: Some(true),
-        ..row("gemini-stream", &EVENTS, &GEMINI, |echo| Some(events(echo, Api::Gemini)))
-    },
-    Endpoint {
-        streams_by_path: Some(true),
-        ..row("gemini-array", &WHOLE, &GEMINI, |echo| Some(array(echo, Api::Gemini)))
-    },
-    Endpoint {
-        conversation: None,
-        // Vertex AI counts a request as it is answered. The Gemini API refuses a prompt beside the turns,
-        // but in a member that holds all of the request.
-        wants: |path| match path.contains("/projects/") {
-            true => Wants::Count(Counted::Flat),
-            false => Wants::Count(Counted::Wrapped { model: model(path).unwrap_or_default() }),
-        },
-        ..row("gemini-count", &WHOLE, &GEMINI, |echo| Some(count(echo)))
-    },
-    row("code-assist", &WRAPPED, &CODE_ASSIST, |echo| Some(echo.spoken(Api::CodeAssist, ECHO))),
-    Endpoint {
-        streams_by_path: Some(true),
-        ..row("code-assist-stream", &WRAPPED_EVENTS, &CODE_ASSIST, |echo| Some(events(echo, Api::CodeAssist)))
-    },
-    Endpoint {
-        streams_by_path: Some(true),
-        ..row("code-assist-array", &WRAPPED, &CODE_ASSIST, |echo| Some(array(echo, Api::CodeAssist)))
-    },
-    Endpoint {
-        conversation: None,
-        wants: |_| Wants::Count(Counted::Flat),
-        ..row("code-assist-count", &WRAPPED, &CODE_ASSIST, |echo| Some(count(echo)))
-    },
+/// The methods of a model, as far as the gate knows what their bodies say, of Gemini and of Code Assist.
+pub(super) static ENDPOINTS: [[Endpoint; 4]; 2] = [
+    methods(["gemini", "gemini-stream", "gemini-array", "gemini-count"], Api::Gemini, &GEMINI),
+    methods(
+        ["code-assist", "code-assist-stream", "code-assist-array", "code-assist-count"],
+        Api::CodeAssist,
+        &CODE_ASSIST,
+    ),
 ];
 
-const fn row(
-    name: &'static str,
-    conversation: &'static Conversation,
-    dialect: &'static ApiDialect,
-    echo: fn(&Echo<'_>) -> Option<Echoed>,
-) -> Endpoint {
+/// `generateContent`, `streamGenerateContent` with `alt=sse` and without, and `countTokens`.
+const fn methods(names: [&'static str; 4], answers: Api, dialect: &'static ApiDialect) -> [Endpoint; 4] {
+    let [whole, events, array, count] = names;
+    [
+        row(whole, answers, dialect),
+        Endpoint {
+            streams_by_path: Some(true),
+            streams: |_| true,
+            echo: |echo| {
+                let pieces = echo.pieces(ECHO)?.into_iter().map(StreamEvent::plain);
+                Some(Echoed::Events(pieces.collect()))
+            },
+            ..row(events, answers, dialect)
+        },
+        Endpoint {
+            streams_by_path: Some(true),
+            // A stream without `alt=sse`.
+            echo: |echo| Some(Echoed::Json(echo.pieces(ECHO)?.into())),
+            ..row(array, answers, dialect)
+        },
+        Endpoint {
+            answers: None,
+            // Vertex AI and Code Assist count a request as it is answered. The Gemini API refuses a prompt beside the turns,
+            // but in a member that holds all of the request.
+            wants: |path| match is_internal(path) || path.contains("/projects/") {
+                true => Wants::Count(Counted::Flat),
+                false => Wants::Count(Counted::Wrapped { model: model(path).unwrap_or_default() }),
+            },
+            echo: |echo| Some(Echoed::Json(json!({ "totalTokens": echo.tokens() }))),
+            ..row(count, answers, dialect)
+        },
+    ]
+}
+
+const fn row(name: &'static str, answers: Api, dialect: &'static ApiDialect) -> Endpoint {
     Endpoint {
-        serves: |this, path, query| asked(path, query).is_some_and(|at| ENDPOINTS[at].name == this.name),
+        serves: |this, path, query| asked(path, query).is_some_and(|endpoint| endpoint.name == this.name),
         format: Some(Format::Gemini),
         model,
         // The path says it.
         streams_by_path: Some(false),
         with_model,
         wants: |_| Wants::Turn,
-        conversation: Some(conversation),
-        echo,
+        answers: Some(answers),
+        // An array is no stream of events: nothing can be added to it while a request waits.
+        streams: |_| false,
+        hints,
+        echo: |echo| echo.spoken(ECHO),
         ..Endpoint::other(name, dialect)
     }
 }
-
-static WHOLE: Conversation = Conversation {
-    // An array is no stream of events: nothing can be added to it while a request waits.
-    streams: |_| false,
-    seals: |_| false,
-    answers: Api::Gemini,
-    hints,
-};
-static EVENTS: Conversation = Conversation { streams: |_| true, ..WHOLE };
-static WRAPPED: Conversation = Conversation { answers: Api::CodeAssist, ..WHOLE };
-static WRAPPED_EVENTS: Conversation = Conversation { streams: |_| true, ..WRAPPED };
 
 /// Gemini CLI names its session in the request that Code Assist is asked.
 fn hints(request: &Document) -> NameHints {
@@ -133,8 +126,8 @@ fn hints(request: &Document) -> NameHints {
     }
 }
 
-/// The place in [`ENDPOINTS`] of the method that a path and its query ask for.
-fn asked(path: &str, query: Option<&str>) -> Option<usize> {
+/// The endpoint of the method that a path and its query ask for.
+fn asked(path: &str, query: Option<&str>) -> Option<&'static Endpoint> {
     let internal = internal_method(path);
     let method = internal.or_else(|| model_and_method(path).map(|(_, method)| method))?;
     let sse = query.is_some_and(|query| query.split('&').any(|pair| pair == "alt=sse" || pair == "$alt=sse"));
@@ -145,20 +138,7 @@ fn asked(path: &str, query: Option<&str>) -> Option<usize> {
         "countTokens" => 3,
         _ => return None,
     };
-    Some(if internal.is_some() { at + 4 } else { at })
-}
-
-fn events(echo: &Echo<'_>, api: Api) -> Echoed {
-    Echoed::Events(echo.pieces(api, ECHO).into_iter().map(StreamEvent::plain).collect())
-}
-
-/// A stream without `alt=sse`.
-fn array(echo: &Echo<'_>, api: Api) -> Echoed {
-    Echoed::Json(echo.pieces(api, ECHO).into())
-}
-
-fn count(echo: &Echo<'_>) -> Echoed {
-    Echoed::Json(json!({ "totalTokens": echo.tokens() }))
+    Some(&ENDPOINTS[usize::from(internal.is_some())][at])
 }
 
 /// The model that a path names, decoded.

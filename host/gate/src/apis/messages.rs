@@ -6,7 +6,7 @@ use leafgate_assemble::Counted;
 use leafgate_tree::{Document, Format, ValueType};
 use serde_json::json;
 
-use super::{Conversation, Endpoint, Wants, gemini, openai};
+use super::{Endpoint, Wants, gemini, openai};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::Echoed;
 use crate::session::{CLAUDE_CODE, Name, NameHints};
@@ -26,8 +26,14 @@ pub(super) static MESSAGES: Endpoint = Endpoint {
         gemini::with_model(path, model)
     },
     wants: |_| Wants::Turn,
-    conversation: Some(&CONVERSATION),
-    echo: |echo| Some(echo.spoken(Api::Messages, "msg_echo")),
+    answers: Some(Api::Messages),
+    hints: |request| {
+        let user = user_id(request);
+        let session = user.as_deref().and_then(claude_code_session);
+        let name = session.map(|id| Name::given(CLAUDE_CODE, id));
+        NameHints { name, wide: user.into_iter().collect() }
+    },
+    echo: |echo| echo.spoken("msg_echo"),
     ..Endpoint::other("messages", &ANTHROPIC)
 };
 
@@ -40,18 +46,6 @@ pub(super) static COUNT_TOKENS: Endpoint = Endpoint {
     wants: |_| Wants::Count(Counted::Flat),
     echo: |echo| Some(Echoed::Json(json!({ "input_tokens": echo.tokens() }))),
     ..Endpoint::other("count-tokens", &ANTHROPIC)
-};
-
-static CONVERSATION: Conversation = Conversation {
-    streams: Document::streams,
-    seals: |_| false,
-    answers: Api::Messages,
-    hints: |request| {
-        let user = user_id(request);
-        let session = user.as_deref().and_then(claude_code_session);
-        let name = session.map(|id| Name::given(CLAUDE_CODE, id));
-        NameHints { name, wide: user.into_iter().collect() }
-    },
 };
 
 /// What Vertex AI calls the model that counts.

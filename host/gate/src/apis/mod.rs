@@ -50,7 +50,7 @@ static OF_OPENAI_AND_ANTHROPIC: [&Endpoint; 8] = [
 
 /// Every endpoint whose bodies have a shape that the gate knows.
 fn endpoints() -> impl Iterator<Item = &'static Endpoint> {
-    OF_OPENAI_AND_ANTHROPIC.into_iter().chain(&gemini::ENDPOINTS)
+    OF_OPENAI_AND_ANTHROPIC.into_iter().chain(gemini::ENDPOINTS.as_flattened())
 }
 
 /// Those that only an upstream of Copilot's has.
@@ -83,8 +83,15 @@ pub(crate) struct Endpoint {
     is_talked_to: bool,
     /// The words of its errors.
     pub(crate) dialect: &'static ApiDialect,
-    /// What its answers and bodies say where they belong to a conversation; `None` for others.
-    pub(crate) conversation: Option<&'static Conversation>,
+    /// Whose form its answers have, where they are the model's turns in a conversation: tokens are restored in them, and they
+    /// may come as streams. `None` for others.
+    pub(crate) answers: Option<AnswerApi>,
+    /// Whether a request in a conversation asks for a stream of events.
+    streams: fn(&Document) -> bool,
+    /// Whether the reasoning of an answer to a request comes with an encrypted copy.
+    pub(crate) seals: fn(&Document) -> bool,
+    /// What a body says about the conversation it belongs to.
+    pub(crate) hints: fn(&Document) -> NameHints,
     /// What the built-in upstream answers; `None` for the body itself.
     pub(crate) echo: fn(&Echo<'_>) -> Option<Echoed>,
 }
@@ -104,7 +111,10 @@ impl Endpoint {
             wants: beside::wants,
             is_talked_to: false,
             dialect,
-            conversation: None,
+            answers: None,
+            streams: Document::streams,
+            seals: |_| false,
+            hints: |_| NameHints::default(),
             echo: |_| None,
         }
     }
@@ -134,19 +144,6 @@ pub(crate) enum Wants {
     Data,
     /// Nobody knows.
     Other,
-}
-
-/// What an API says about a conversation. Its answers are the model's turn: tokens are restored in
-/// them, and they may come as streams.
-pub(crate) struct Conversation {
-    /// Whether a request asks for a stream of events.
-    streams: fn(&Document) -> bool,
-    /// Whether the reasoning of an answer to a request comes with an encrypted copy.
-    pub(crate) seals: fn(&Document) -> bool,
-    /// Whose form its answers have.
-    pub(crate) answers: AnswerApi,
-    /// What a body says about the conversation it belongs to.
-    pub(crate) hints: fn(&Document) -> NameHints,
 }
 
 /// The API that a request asks.
@@ -185,8 +182,7 @@ impl Api {
         if !self.endpoint.follows_shape(&endpoint(path)) {
             return self;
         }
-        let same = |api: &&Endpoint| api.format == Some(format) && api.conversation.is_some();
-        endpoints().find(same).map_or(self, |endpoint| Api { endpoint, is_by_shape: true })
+        Api::conversation_in(format).map_or(self, |api| Api { is_by_shape: true, ..api })
     }
 
     /// What a request to this path wants to have.
@@ -215,11 +211,6 @@ impl Api {
         self.with_model(path, model).map(|path| format!("{path}?{query}"))
     }
 
-    /// The API whose answers it gets, where those are the model's turns.
-    pub(crate) fn answers(self) -> Option<AnswerApi> {
-        self.conversation.map(|conversation| conversation.answers)
-    }
-
     /// Every API, and last what paths of nobody are taken for.
     pub(crate) fn every() -> impl Iterator<Item = Api> {
         let others = DIALECTS.into_iter().map(|dialect| dialect.other);
@@ -231,19 +222,19 @@ impl Api {
         Api::every().find(|api| api.name == name)
     }
 
-    /// What requests of a format say about their conversations, whatever path they came by.
-    pub(crate) fn conversation_in(format: Format) -> Option<&'static Conversation> {
-        endpoints().filter(|endpoint| endpoint.format == Some(format)).find_map(|e| e.conversation)
+    /// The API of conversations whose requests have a format, whatever path they came by.
+    pub(crate) fn conversation_in(format: Format) -> Option<Api> {
+        endpoints().find(|api| api.format == Some(format) && api.answers.is_some()).map(Api::at)
     }
 
     /// Whether the answer is the model's turn in a conversation.
     pub(crate) fn converses(self) -> bool {
-        self.conversation.is_some()
+        self.answers.is_some()
     }
 
     /// Whether a request's answer comes as a stream of events.
     pub(crate) fn streams(self, request: &Document) -> bool {
-        self.conversation.is_some_and(|conversation| (conversation.streams)(request))
+        self.converses() && (self.streams)(request)
     }
 }
 

@@ -6,7 +6,7 @@ use leafgate_tree::{Document, Format, Leaf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Conversation, Endpoint, Wants, openai, text};
+use super::{Endpoint, Wants, openai, text};
 use crate::apis::dialect::ApiDialect;
 use crate::apis::echo::Echoed;
 use crate::session::{Name, NameHints};
@@ -19,10 +19,12 @@ pub(super) static RESPONSES: Endpoint = Endpoint {
     serves: |_, path, _| openai::endpoint(path) == Some("responses"),
     format: Some(Format::OpenaiResponses),
     wants: |_| Wants::Turn,
-    conversation: Some(&CONVERSATION),
+    answers: Some(Api::Responses),
+    seals,
+    hints,
     echo: |echo| {
         let digest = base16ct::lower::encode_string(&Sha256::digest(echo.text)[..ECHO_ID]);
-        Some(echo.spoken(Api::Responses, &format!("resp_{digest}")))
+        echo.spoken(&format!("resp_{digest}"))
     },
     ..Endpoint::other("responses", &DIALECT)
 };
@@ -46,9 +48,6 @@ pub(super) static COMPACT: Endpoint = Endpoint {
     wants: |_| Wants::Data,
     ..Endpoint::other("compact", &DIALECT)
 };
-
-static CONVERSATION: Conversation =
-    Conversation { streams: Document::streams, seals, answers: Api::Responses, hints };
 
 /// A stream may show the copy only after the text.
 fn seals(request: &Document) -> bool {

@@ -27,8 +27,7 @@ impl Shared {
             answer.headers_mut().insert(name, value);
         }
         // A count says no words.
-        let Some(conversation) = flow.subject.api.conversation.filter(|_| answer.status().is_success())
-        else {
+        let Some(api) = flow.subject.api.answers.filter(|_| answer.status().is_success()) else {
             return Ok(answer);
         };
         let Some(came) = AnswerForm::of(answer.headers()) else { return Ok(answer) };
@@ -39,7 +38,7 @@ impl Shared {
             return Ok(answer);
         }
         let client = flow.subject.api;
-        let made = flow.remade(answer, conversation.answers, came, self.limits.answer);
+        let made = flow.remade(answer, api, came, self.limits.answer);
         if wanted == AnswerForm::Whole || is_begun {
             return made.await;
         }

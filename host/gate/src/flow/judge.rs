@@ -58,8 +58,8 @@ impl DowngradeFlow {
             holds.push(Hold::new(PROFILE.into(), Cause::Rule, reason.to_owned()));
         }
         let waiter = exchange.turns.pause(On::Request, &subject, evaluation, holds, None);
-        let path = Some(subject.to.endpoint()).filter(|_| exchange.answer_cancelled);
-        let manner = path.and_then(|path| manner(subject.api, path, subject.model.as_deref(), &document));
+        let manner = || manner(subject.api, subject.model.as_deref(), &document);
+        let manner = exchange.answer_cancelled.then(manner).flatten();
         Ok(RequestOutcome::Wait(HeldRequest { manner, waiter, came, source, streams, along }))
     }
 

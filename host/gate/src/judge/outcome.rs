@@ -98,8 +98,8 @@ impl JudgeCase {
 
     /// How a cancel is answered, where it is no error to the client.
     pub(super) fn manner(&self, document: &Document) -> Option<Box<Manner>> {
-        let path = Some(self.parts.uri.path()).filter(|_| self.answer_cancelled && self.of_team.is_none())?;
-        manner(self.subject.api, path, self.subject.model.as_deref(), document)
+        let speaks = self.answer_cancelled && self.of_team.is_none();
+        speaks.then(|| manner(self.subject.api, self.subject.model.as_deref(), document)).flatten()
     }
 
     /// Has it wait. Who joins a turn is judged further as that turn is.

@@ -1,9 +1,9 @@
 //! The pending turns of a gate: the desk, the clock that it is told, and the connections that it answers.
 //!
 //! The desk is a state machine that does nothing itself. Here it is given the time with every event, and its effects are carried out:
-//! an answer goes to the connection that waits for it, a change to whoever listens for events, a deadline to the alarm.
+//! an answer goes to the connection that waits for it, a change to whoever listens for events. Then the alarm is set to its next deadline.
 //!
-//! It stands behind a plain mutex and not in a task of its own. An event is a few map operations, nothing is awaited and nothing
+//! It stands behind a plain mutex and not in a task of its own. An event is a few map operations, or a look at the turns that wait; nothing is awaited and nothing
 //! rendered while the lock is held, and callers want the result at once; a task would add a queue whose length is one more bound to
 //! choose. Effects are carried out under the lock too (each is a send that never waits), so that no listener hears of a turn's end
 //! before its change.

@@ -54,8 +54,7 @@ const RESTORER: Author = Author::Person;
 impl Restoring {
     /// Of the answer to a request; `None` where the API's answers are not restored.
     pub(crate) fn of(api: Api, request: &Document, vault: Vault, thread: Thread) -> Option<Self> {
-        let conversation = api.conversation?;
-        let account = Account::new(conversation.answers, (conversation.seals)(request));
+        let account = Account::new(api.answers?, (api.seals)(request));
         let account = account.of_several(asks_for_several(request));
         let thread = account.names_answers().then_some(thread);
         Some(Restoring { api, vault, account, thread: NamedThread { thread, is_named: false }, grows: false })

@@ -104,7 +104,7 @@ impl Ruling {
         if of.is_none() && approves.is_none() {
             return Ok(None);
         }
-        let Some(conversation) = api.conversation else {
+        let Some(answers) = api.answers else {
             let wants = api.wants(subject.to.endpoint());
             return refuse_unread(&subject.policy, approves, &context, &wants).map(|()| None);
         };
@@ -116,8 +116,7 @@ impl Ruling {
         // What passes event by event must be what it was taken for.
         of.whole |= api.is_by_shape;
         of.whole |= of.look_behind.is_some() && asks_for_more(request);
-        let (answers, sealed) = (conversation.answers, (conversation.seals)(request));
-        let several = asks_for_several(request);
+        let (sealed, several) = ((api.seals)(request), asks_for_several(request));
         let (subject, assembly) = (Arc::new(subject), assembly.cloned());
         Ok(Some(Arc::new(Ruling { subject, assembly, of, answers, offered, sealed, several })))
     }

@@ -34,7 +34,7 @@ const WINDOW: &str = "vscode-sessionid";
 pub(crate) const CLAUDE_CODE: &str = "claude-code";
 
 /// What a request says about its conversation, in its header or its body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct NameHints {
     /// Its name.
     pub(crate) name: Option<Name>,
@@ -80,11 +80,11 @@ impl Name {
     }
 
     pub(super) fn of(document: &Document, header: Option<&NameHints>) -> Name {
-        let Some(conversation) = Api::conversation_in(document.format()) else { return Name::None };
+        let Some(api) = Api::conversation_in(document.format()) else { return Name::None };
         if let Some(name) = header.and_then(|header| header.name.clone()) {
             return name;
         }
-        let NameHints { name, wide } = (conversation.hints)(document);
+        let NameHints { name, wide } = (api.hints)(document);
         if let Some(name) = name {
             return name;
         }

@@ -1,51 +1,36 @@
 //! What nobody may change or leave out, a person neither: redaction alone writes there.
 
-use std::collections::BTreeMap;
-
 use super::{Draft, EditError};
 use crate::journal::Author;
 use crate::node::NodeId;
 use crate::section::SectionId;
 
-/// Values that are kept, each with whoever keeps it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct KeptValues {
-    texts: BTreeMap<NodeId, Author>,
-    sections: BTreeMap<NodeId, Author>,
-}
-
-impl KeptValues {
-    pub(super) fn len(&self) -> usize {
-        self.texts.len() + self.sections.len()
-    }
-}
-
 impl Draft {
     /// Keeps the text of a leaf as it is. The first to keep it is named.
     pub fn keep_text(&mut self, node: NodeId, by: &Author) {
-        self.kept.texts.entry(node).or_insert_with(|| by.clone());
+        self.kept_texts.entry(node).or_insert_with(|| by.clone());
     }
 
     /// Keeps a section from being left out. The first to keep it is named.
     pub fn keep_section(&mut self, section: SectionId, by: &Author) {
         let node = self.document.section(section).node;
-        self.kept.sections.entry(node).or_insert_with(|| by.clone());
+        self.kept_sections.entry(node).or_insert_with(|| by.clone());
     }
 
     /// Who keeps the text of a leaf, or of anything that a string spells.
     pub fn kept_by(&self, node: NodeId) -> Option<&Author> {
-        self.kept.texts.range(self.document.nodes_in(node)).next().map(|(_, by)| by)
+        self.kept_texts.range(self.document.nodes_in(node)).next().map(|(_, by)| by)
     }
 
     /// Whether anybody keeps a section from being left out.
     pub fn is_section_kept(&self, section: SectionId) -> bool {
-        self.kept.sections.contains_key(&self.document.section(section).node)
+        self.kept_sections.contains_key(&self.document.section(section).node)
     }
 
     /// Nothing that would be left out with these is kept.
     pub(super) fn may_leave_out(&self, nodes: &[NodeId]) -> Result<(), EditError> {
         let mut within =
-            nodes.iter().flat_map(|&node| self.kept.sections.range(self.document.nodes_in(node)));
+            nodes.iter().flat_map(|&node| self.kept_sections.range(self.document.nodes_in(node)));
         within.next().map_or(Ok(()), |(_, by)| Err(EditError::Kept { by: by.clone() }))
     }
 }

@@ -19,7 +19,6 @@ mod whole;
 
 use deleted::Deleted;
 pub use error::EditError;
-use kept::KeptValues;
 use names::HiddenKeys;
 pub use options::PutOption;
 pub(crate) use put_in::Added;
@@ -31,7 +30,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::document::Document;
-use crate::escape;
 use crate::journal::{
     Author, Edit, EditKind, Journal, Redaction, RedactionRecord, Switch, Switched, Version,
 };
@@ -52,7 +50,9 @@ pub struct Draft {
     /// Everything that was ever put in, whether it stands now or not.
     put_in: Vec<PutIn>,
     pins: BTreeMap<NodeId, Author>,
-    kept: KeptValues,
+    /// What nobody may change, and what nobody may leave out, each with whoever keeps it.
+    kept_texts: BTreeMap<NodeId, Author>,
+    kept_sections: BTreeMap<NodeId, Author>,
     /// Keys that no name may spell.
     hidden_keys: Arc<HiddenKeys>,
     journal: Journal,
@@ -88,7 +88,8 @@ impl Draft {
             deleted: Deleted::default(),
             put_in: Vec::new(),
             pins: BTreeMap::new(),
-            kept: KeptValues::default(),
+            kept_texts: BTreeMap::new(),
+            kept_sections: BTreeMap::new(),
             hidden_keys: Arc::default(),
             journal: Journal::default(),
         }
@@ -108,8 +109,8 @@ impl Draft {
         };
         let leaves: usize = self.leaves.values().map(|state| leaf(state)).sum();
         let put_in: usize = self.put_in.iter().map(|put_in| put_in.what.memory()).sum();
-        let marks =
-            (self.deleted.len() + self.pins.len() + self.kept.len()) * 2 * size_of::<(NodeId, Author)>();
+        let kept = self.kept_texts.len() + self.kept_sections.len();
+        let marks = (self.deleted.len() + self.pins.len() + kept) * 2 * size_of::<(NodeId, Author)>();
         self.document.memory() + leaves + put_in + marks + self.hidden_keys.memory() + self.journal.memory()
     }
 
@@ -122,18 +123,12 @@ impl Draft {
         LeafText::new(self.pieces_of(node, original.len()).text(&original))
     }
 
-    /// How the present text of a leaf begins: words of at least so many bytes where it has as many, and
-    /// all of it where that costs nothing.
+    /// How the present text of a leaf begins: at least so many bytes where it has as many, and all of it where somebody touched it.
     pub fn text_start(&self, node: NodeId, bytes: usize) -> LeafText<'_> {
-        /// `\u0041`: so many bytes may spell one.
-        const SPELLED: usize = 6;
-        let (spelled, escaped) = self.document.content_spelling(node);
-        let start = spelled.get(..spelled.floor_char_boundary(bytes * SPELLED)).unwrap_or(spelled);
-        // No escape has a blank in it.
-        match start.rfind(' ').filter(|_| escaped && start.len() < spelled.len() && self.is_as_received(node))
-        {
-            Some(end) => LeafText::new(escape::unescape(&start[..end])),
-            None => self.text(node),
+        // `\u0041` may spell a byte. Of an escape that the cut goes through, fewer than twelve bytes are left out.
+        match self.is_as_received(node) && !self.document.is_raw() {
+            true => LeafText::new(self.document.text_start(node, 6 * bytes + 12)),
+            false => self.text(node),
         }
     }
 

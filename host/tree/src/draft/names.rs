@@ -10,11 +10,8 @@ use std::sync::Arc;
 use super::Draft;
 use crate::index::{Index, Segment};
 use crate::insert::Inserted;
-use crate::kinds::SectionKind;
 use crate::node::NodeId;
 use crate::pointer::{self, ResolveError};
-use crate::project::classify;
-use crate::section::{NodeType, Section, SectionId};
 
 /// What the words for hidden keys begin with: `[KEY]`, `[KEY 2]`.
 const WORD: &str = "[KEY";
@@ -149,32 +146,6 @@ impl Draft {
         self.document.resolve_by(pointer, member)
     }
 
-    /// Returns the key of a section for programs, as [`crate::Document::section_key`] does.
-    pub fn section_key(&self, id: SectionId) -> String {
-        self.document.section_key_by(id, &|section| self.option_name(section))
-    }
-
-    /// Returns the label of a section as shown to people; that of a context message names its path as the text has it now.
-    pub fn section_label(&self, id: SectionId) -> String {
-        let document = &self.document;
-        let label = document.section_label_by(id, |section| self.option_name(section));
-        let section = document.section(id);
-        if section.node_type != NodeType::Message || section.kind != SectionKind::Context {
-            return label;
-        }
-        let text = document
-            .first_text(section.node, document.format().spec().content_key)
-            .map(|text| self.text(text));
-        match text.as_ref().and_then(|text| classify::context_path(text.expose())) {
-            Some(path) => format!("{label} · {path}"),
-            None => label,
-        }
-    }
-
-    fn option_name(&self, section: &Section) -> String {
-        self.hidden_keys.word(section.node).unwrap_or_else(|| self.document.option_name(section))
-    }
-
     pub(crate) fn segments(&self, node: NodeId) -> Vec<Segment<'_>> {
         let mut segments: Vec<_> = self.document.way_up(node).filter_map(|at| self.segment(at)).collect();
         segments.reverse();
@@ -204,7 +175,7 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Document, Format, Limits};
+    use crate::{Document, Format, Limits, SectionId};
 
     use super::*;
 

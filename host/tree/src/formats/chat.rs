@@ -14,10 +14,7 @@ pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Chat),
     aliases: &["chat-completions"],
     // A list of messages. What other APIs with such a list alone offer makes a body certainly theirs.
-    likeness: |body| match shape::array(body, body.root(), "messages") {
-        Some(_) => Likeness::Plausible,
-        None => Likeness::None,
-    },
+    likeness: |body| shape::array(body, body.root(), "messages").map(|_| Likeness::Plausible),
     project,
     rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..USUAL.rules },
     pairing: |body, section| id_member(body, section, &["tool_call_id", "id"]),

@@ -33,10 +33,8 @@ pub(super) static FORMAT: Spec = Spec {
         };
         let root = body.root();
         let is_object = body.kind(root) == JsonKind::Object;
-        match is_object && (has_turns(root) || wrapped(body).is_some_and(has_turns)) {
-            true => Likeness::Plausible,
-            false => Likeness::None,
-        }
+        let is_one = is_object && (has_turns(root) || wrapped(body).is_some_and(has_turns));
+        is_one.then_some(Likeness::Plausible)
     },
     project: |projector| {
         let root = projector.body.root();

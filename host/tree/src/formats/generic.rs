@@ -11,7 +11,7 @@ use crate::project::{Access, MemberTable, Projector, option_section, table};
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     aliases: &["json"],
-    likeness: |_| Likeness::Fallback,
+    likeness: |_| Some(Likeness::Fallback),
     reads: |_| true,
     project,
     prompt_keys: &["prompt", "suffix", "input", "inputs", "query"],

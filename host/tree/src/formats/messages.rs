@@ -39,11 +39,10 @@ const BLOCKS: &[&str] = &["tool_use", "tool_result", "thinking", "redacted_think
 pub(super) static FORMAT: Spec = Spec {
     api: Some(Api::Messages),
     aliases: &["messages"],
-    likeness: |body| match shape::array(body, body.root(), "messages") {
-        Some(messages) if shape::speaks_in_numbers(body, messages) => Likeness::None,
-        Some(messages) if is_certain(body, body.root(), messages) => Likeness::Certain,
-        Some(_) => Likeness::Plausible,
-        None => Likeness::None,
+    likeness: |body| match shape::array(body, body.root(), "messages")? {
+        messages if shape::speaks_in_numbers(body, messages) => None,
+        messages if is_certain(body, body.root(), messages) => Some(Likeness::Certain),
+        _ => Some(Likeness::Plausible),
     },
     project,
     rules: Rules {

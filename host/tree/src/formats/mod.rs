@@ -53,8 +53,8 @@ pub(crate) struct Spec {
     pub(crate) api: Option<Api>,
     /// Other words that people use for the format.
     pub(crate) aliases: &'static [&'static str],
-    /// How much a body looks like one of this format.
-    pub(crate) likeness: fn(&Index) -> Likeness,
+    /// How much a body looks like one of this format; `None` where what the API demands is missing.
+    pub(crate) likeness: fn(&Index) -> Option<Likeness>,
     /// Whether bodies of the format have an outermost value of this kind. All others are named as generic JSON.
     pub(crate) reads: fn(JsonKind) -> bool,
     /// Names the sections of a body, and says what each leaf is and who may change it.
@@ -88,8 +88,6 @@ pub(crate) struct Spec {
 /// How much a body looks like one of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Likeness {
-    /// What the API demands is missing.
-    None,
     /// Any JSON fits.
     Fallback,
     /// What the API demands is there.
@@ -118,7 +116,7 @@ pub(crate) struct Rules {
 const USUAL: Spec = Spec {
     api: None,
     aliases: &[],
-    likeness: |_| Likeness::None,
+    likeness: |_| None,
     reads: |root| root == JsonKind::Object,
     project: |_| {},
     model: model_member,

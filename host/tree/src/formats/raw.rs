@@ -18,10 +18,7 @@ pub(super) static FORMAT: Spec = Spec {
             JsonKind::Array => Some(root),
             _ => shape::array(body, root, "messages"),
         };
-        match messages.is_some_and(|messages| shape::speaks_in_numbers(body, messages)) {
-            true => Likeness::Certain,
-            false => Likeness::None,
-        }
+        messages.filter(|&messages| shape::speaks_in_numbers(body, messages)).map(|_| Likeness::Certain)
     },
     reads: |root| matches!(root, JsonKind::Object | JsonKind::Array),
     project,

@@ -48,15 +48,12 @@ pub(super) static FORMAT: Spec = Spec {
     aliases: &["responses"],
     likeness: |body| {
         let root = body.root();
-        let input = body.member(root, "input").filter(|_| body.kind(root) == JsonKind::Object);
-        let Some(input) = input else { return Likeness::None };
+        let input = body.member(root, "input").filter(|_| body.kind(root) == JsonKind::Object)?;
         let has_items = body.children(input).any(|item| body.kind(item) == JsonKind::Object);
         let is_text = body.scalar(input) == Some(ValueType::Text);
         let names_model = model_member(body).is_some() && !is_of_embeddings(body);
-        match has_items || is_text && (names_model || shape::has_any(body, root, OWN)) {
-            true => Likeness::Plausible,
-            false => Likeness::None,
-        }
+        let is_one = has_items || is_text && (names_model || shape::has_any(body, root, OWN));
+        is_one.then_some(Likeness::Plausible)
     },
     project,
     rules: Rules { roles: ROLES, part_kind: Some(content_kind), ..USUAL.rules },

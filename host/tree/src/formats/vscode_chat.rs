@@ -12,10 +12,7 @@ use crate::section::{NodeType, Section, SectionId};
 /// The format that this file describes.
 pub(super) static FORMAT: Spec = Spec {
     aliases: &["vscode"],
-    likeness: |body| match shape::array(body, body.root(), "requests") {
-        Some(_) => Likeness::Plausible,
-        None => Likeness::None,
-    },
+    likeness: |body| shape::array(body, body.root(), "requests").map(|_| Likeness::Plausible),
     project,
     ..USUAL
 };

@@ -275,10 +275,7 @@ fn arrays_where_an_api_has_objects_are_walked_in_every_format() {
                     let draft = parse(body.as_bytes(), format);
                     for at in 0..draft.document().sections().len() {
                         let id = leafgate_tree::SectionId::from_index(at);
-                        assert!(
-                            !draft.document().section_key(id).is_empty()
-                                && !draft.document().section_label(id).is_empty()
-                        );
+                        assert!(!draft.section_key(id).is_empty() && !draft.section_label(id).is_empty());
                     }
                     assert_eq!(draft.render(), body);
                 }
@@ -309,8 +306,8 @@ fn a_system_prompt_beside_the_messages_has_a_key_of_its_own() {
         (Format::AnthropicMessages, r#"{"system": "a", "messages": [{"role": "system", "content": "b"}]}"#),
         (Format::OpenaiResponses, r#"{"instructions": "a", "input": [{"role": "system", "content": "b"}]}"#),
     ] {
-        let document = parse(body.as_bytes(), format).document().clone();
-        let keys: Vec<_> = (0..2).map(|at| document.section_key(SectionId::from_index(at))).collect();
+        let draft = parse(body.as_bytes(), format);
+        let keys: Vec<_> = (0..2).map(|at| draft.section_key(SectionId::from_index(at))).collect();
         assert_eq!(keys, ["system", "system-0"], "{format}");
     }
 }
@@ -319,9 +316,9 @@ fn a_system_prompt_beside_the_messages_has_a_key_of_its_own() {
 fn messages_that_are_no_list_make_no_section_twice() {
     for format in Format::ALL {
         let body = r#"{"origin": "a", "messages": 1, "input": {"b": 2}, "requests": null}"#;
-        let document = parse(body.as_bytes(), *format).document().clone();
-        let mut keys: Vec<_> = (0..document.sections().len())
-            .map(|at| document.section_key(SectionId::from_index(at)))
+        let draft = parse(body.as_bytes(), *format);
+        let mut keys: Vec<_> = (0..draft.document().sections().len())
+            .map(|at| draft.section_key(SectionId::from_index(at)))
             .collect();
         keys.sort();
         let count = keys.len();
@@ -348,7 +345,7 @@ fn what_is_no_element_of_a_list_is_not_deleted() {
 #[test]
 fn parts_of_a_summary_and_of_content_are_numbered_as_one() {
     let body = r#"{"input": [{"type": "reasoning", "summary": [{"text": "a"}], "content": [{"text": "b"}, {"text": "c"}]}]}"#;
-    let document = parse(body.as_bytes(), Format::OpenaiResponses).document().clone();
-    let keys: Vec<_> = (1..4).map(|at| document.section_key(SectionId::from_index(at))).collect();
+    let draft = parse(body.as_bytes(), Format::OpenaiResponses);
+    let keys: Vec<_> = (1..4).map(|at| draft.section_key(SectionId::from_index(at))).collect();
     assert_eq!(keys, ["assistant-0/content/0", "assistant-0/content/1", "assistant-0/content/2"]);
 }

@@ -26,8 +26,8 @@ fn leaf(document: &Document, pointer: &str) -> (LeafKind, Access) {
 }
 
 fn section_keys(draft: &Draft) -> Vec<String> {
-    let document = draft.document();
-    (0..document.sections().len()).map(|at| document.section_key(SectionId::from_index(at))).collect()
+    let count = draft.document().sections().len();
+    (0..count).map(|at| draft.section_key(SectionId::from_index(at))).collect()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn an_agents_request_is_read() {
     assert_eq!(of("/toolConfig/functionCallingConfig/mode").1, Access::Protected);
     assert_eq!(of("/labels/team"), (LeafKind::RequestOption, Access::Open));
     let labels: Vec<_> = ["/contents/1/parts/1", "/tools/0/functionDeclarations/2", "/tools/1"]
-        .map(|pointer| document.section_label(at(&draft, pointer)))
+        .map(|pointer| draft.section_label(at(&draft, pointer)))
         .into();
     assert_eq!(labels, ["Tool call · read_file", "Tool · list_branches", "Tool · codeExecution"]);
 }
@@ -246,7 +246,7 @@ fn a_counted_request_is_read_as_the_request_itself() {
             "requestOptions/generateContentRequest/3/1",
         ]
     );
-    assert_eq!(document.section_label(SectionId::from_index(8)), "tools");
+    assert_eq!(draft.section_label(SectionId::from_index(8)), "tools");
 }
 
 #[test]
@@ -267,9 +267,7 @@ fn a_request_of_code_assist_is_read_as_the_request_that_it_wraps() {
         );
     }
     let labels = |draft: &Draft| -> Vec<String> {
-        let document = draft.document();
-        let messages = document.messages();
-        messages.map(|message| document.section_label(message)).collect()
+        draft.document().messages().map(|message| draft.section_label(message)).collect()
     };
     assert_eq!(labels(&draft), labels(&inner));
 }

@@ -155,9 +155,9 @@ fn every_leaf_of_an_export_belongs_to_a_section() {
     let draft = parse(body.as_bytes(), Format::VscodeChat);
     let document = draft.document();
     let around = |pointer: &str| document.section_of(document.resolve(pointer).unwrap()).unwrap();
-    assert_eq!(document.section_key(around("/requests/0/timestamp")), "requestOptions/requests/0");
-    assert_eq!(document.section_label(around("/requests/1/requestId")), "Request #2");
-    assert_eq!(document.section_key(around("/requests/0/message/text")), "user-0");
+    assert_eq!(draft.section_key(around("/requests/0/timestamp")), "requestOptions/requests/0");
+    assert_eq!(draft.section_label(around("/requests/1/requestId")), "Request #2");
+    assert_eq!(draft.section_key(around("/requests/0/message/text")), "user-0");
     for recording in recordings::all() {
         let document = read(std::str::from_utf8(&recording.body).unwrap(), recording.format);
         assert!(document.leaves().all(|leaf| leaf.section().is_some()), "{recording:?}");

@@ -26,8 +26,9 @@ fn ids(document: &Document) -> impl Iterator<Item = SectionId> {
 
 /// The section of a key.
 fn keyed(draft: &Draft, key: &str) -> SectionId {
-    let document = draft.document();
-    ids(document).find(|&id| document.section_key(id) == key).unwrap_or_else(|| panic!("no section {key}"))
+    ids(draft.document())
+        .find(|&id| draft.section_key(id) == key)
+        .unwrap_or_else(|| panic!("no section {key}"))
 }
 
 // S0-20, S0-21, S0-22, S1-14
@@ -40,12 +41,7 @@ fn each_message_is_a_section_with_its_parts_and_calls_below() {
         .map(|id| {
             let section = document.section(id);
             let places = [section.message, section.content_index, section.tool_call_index];
-            (
-                document.section_key(id),
-                document.section_label(id),
-                document.display_path(section.node),
-                places,
-            )
+            (draft.section_key(id), draft.section_label(id), document.display_path(section.node), places)
         })
         .collect();
     let row = |key: &str, label: &str, path: &str, message, content, call| {
@@ -79,7 +75,7 @@ fn a_call_bears_the_name_of_its_tool_wherever_it_stands() {
     let body = r#"{"input":[{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
         {"type":"function_call_output","call_id":"c1","output":"42"}]}"#;
     let draft = parse(body.as_bytes(), Format::OpenaiResponses);
-    let labels: Vec<_> = ids(draft.document()).map(|id| draft.document().section_label(id)).collect();
+    let labels: Vec<_> = ids(draft.document()).map(|id| draft.section_label(id)).collect();
     assert!(labels.starts_with(&["Tool call · f".to_owned(), "Tool result · f".to_owned()]), "{labels:?}");
 }
 
@@ -119,7 +115,7 @@ fn every_other_member_is_an_option_whose_leaves_can_be_set() {
         let document = draft.document();
         let options: Vec<_> = ids(document)
             .filter(|&id| document.section(id).node_type == NodeType::RequestOption)
-            .map(|id| document.section_key(id))
+            .map(|id| draft.section_key(id))
             .collect();
         for name in [
             "model",

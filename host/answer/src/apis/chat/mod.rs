@@ -5,10 +5,10 @@ mod stream;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id, if_any};
 use crate::event::StreamEvent;
 use crate::json::{Object, elements, is_nothing, member};
-use crate::reply::{Call, CallKind, Finish, Head, Reply, Usage};
+use crate::reply::{Call, CallKind, Finish, Head, Reply};
 
 /// Where providers put reasoning: DeepSeek and most local servers, OpenRouter, Copilot.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "cot_summary"];
@@ -58,11 +58,13 @@ pub(super) const WIRE: AnswerWire = AnswerWire {
     ],
     usage: "usage",
     counts: &[
-        ("/prompt_tokens", Count::Input),
-        ("/prompt_tokens_details/cached_tokens", Count::Cached),
-        ("/prompt_tokens_details/cache_write_tokens", Count::Written),
-        ("/completion_tokens", Count::Output),
-        ("/completion_tokens_details/reasoning_tokens", Count::Reasoning),
+        ("/prompt_tokens", Count::Input, |usage| Some(usage.input)),
+        ("/prompt_tokens_details/cached_tokens", Count::Cached, |usage| Some(usage.cached)),
+        // A member of OpenRouter.
+        ("/prompt_tokens_details/cache_write_tokens", Count::Written, |usage| if_any(usage.written)),
+        ("/completion_tokens", Count::Output, |usage| Some(usage.output)),
+        ("/completion_tokens_details/reasoning_tokens", Count::Reasoning, |usage| Some(usage.reasoning)),
+        ("/total_tokens", Count::Sum, |usage| Some(usage.input.saturating_add(usage.output))),
     ],
 };
 
@@ -113,7 +115,7 @@ fn write(reply: &Reply, head: &Head) -> Value {
         "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish }],
     });
     if let Some(usage) = reply.usage {
-        whole["usage"] = write_usage(usage);
+        whole["usage"] = WIRE.write_usage(usage);
     }
     whole
 }
@@ -224,19 +226,4 @@ impl Call {
             kind,
         })
     }
-}
-
-fn write_usage(usage: Usage) -> Value {
-    let mut written = json!({
-        "prompt_tokens": usage.input,
-        "completion_tokens": usage.output,
-        "total_tokens": usage.input.saturating_add(usage.output),
-        "prompt_tokens_details": { "cached_tokens": usage.cached },
-        "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
-    });
-    // A member of OpenRouter.
-    if usage.written > 0 {
-        written["prompt_tokens_details"]["cache_write_tokens"] = usage.written.into();
-    }
-    written
 }

@@ -96,11 +96,9 @@ impl Says for CompletionReader {
         let field = FIELDS.iter().find(|(kind, _)| *kind == place.text).map_or("content", |(_, key)| key);
         let delta = match (place.text, place.at.list) {
             (TextKind::Call, FUNCTION_CALL) => json!({ "function_call": { "arguments": held } }),
-            (TextKind::Call, _) if is_custom(last) => {
-                json!({ "tool_calls": [{ "index": place.at.part, "custom": { "input": held } }] })
-            }
             (TextKind::Call, _) => {
-                json!({ "tool_calls": [{ "index": place.at.part, "function": { "arguments": held } }] })
+                let (kind, arguments) = if is_custom(last) { CUSTOM } else { FUNCTION };
+                json!({ "tool_calls": [{ "index": place.at.part, kind: { arguments: held } }] })
             }
             _ => json!({ field: held }),
         };

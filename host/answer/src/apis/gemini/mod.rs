@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{AnswerAssembly, AnswerWire, Count};
 use crate::event::StreamEvent;
 use crate::json::{Again, Object, elements, index, member, merge, text};
-use crate::reply::{Finish, Head, Reply, Usage};
+use crate::reply::{Finish, Head, Reply};
 use said::ContentReader;
 
 /// One of them is in every event.
@@ -66,13 +66,13 @@ pub(super) const WIRE: AnswerWire = AnswerWire {
     usage: "usageMetadata",
     // What was thought is counted beside what was said, and a total may be all there is.
     counts: &[
-        ("/promptTokenCount", Count::Input),
-        ("/toolUsePromptTokenCount", Count::Input),
-        ("/cachedContentTokenCount", Count::Cached),
-        ("/candidatesTokenCount", Count::Output),
-        ("/thoughtsTokenCount", Count::Output),
-        ("/thoughtsTokenCount", Count::Reasoning),
-        ("/totalTokenCount", Count::Total),
+        ("/promptTokenCount", Count::Input, |usage| Some(usage.input)),
+        ("/toolUsePromptTokenCount", Count::Input, |_| None),
+        ("/cachedContentTokenCount", Count::Cached, |usage| Some(usage.cached)),
+        ("/candidatesTokenCount", Count::Output, |usage| Some(usage.output.saturating_sub(usage.reasoning))),
+        ("/thoughtsTokenCount", Count::Output, |_| None),
+        ("/thoughtsTokenCount", Count::Reasoning, |usage| Some(usage.reasoning)),
+        ("/totalTokenCount", Count::Total, |usage| Some(usage.input.saturating_add(usage.output))),
     ],
 };
 
@@ -131,7 +131,7 @@ fn write(reply: &Reply, head: &Head) -> Value {
         "responseId": head.id.expose(),
     });
     if let Some(usage) = reply.usage {
-        whole["usageMetadata"] = write_usage(usage);
+        whole["usageMetadata"] = WIRE.write_usage(usage);
     }
     whole
 }
@@ -175,16 +175,6 @@ fn events(whole: &Object, _: bool) -> Option<Vec<StreamEvent>> {
 /// Whether the prompt was refused.
 fn is_blocked(answer: &Object) -> bool {
     member(answer, "promptFeedback").is_some_and(|feedback| feedback.contains_key("blockReason"))
-}
-
-fn write_usage(usage: Usage) -> Value {
-    json!({
-        "promptTokenCount": usage.input,
-        "cachedContentTokenCount": usage.cached,
-        "candidatesTokenCount": usage.output.saturating_sub(usage.reasoning),
-        "thoughtsTokenCount": usage.reasoning,
-        "totalTokenCount": usage.input.saturating_add(usage.output),
-    })
 }
 
 /// Adds the next parts of a candidate; `None` for what has no place.

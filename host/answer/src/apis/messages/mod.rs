@@ -4,12 +4,12 @@ mod said;
 
 use serde_json::{Value, json};
 
-use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id};
+use super::{AnswerAssembly, AnswerWire, Count, LiveTerms, call_id, if_any};
 use crate::event::StreamEvent;
 use crate::json::{
     Again, Object, arguments, arguments_text, elements, index, is_nothing, merge, merge_member, text,
 };
-use crate::reply::{Finish, Head, Reply, Usage};
+use crate::reply::{Finish, Head, Reply};
 
 /// What is said in pieces: the member of a block that they are joined in, the type of their deltas and the member of those.
 const PIECES: [(&str, &str, &str); 4] = [
@@ -59,13 +59,15 @@ pub(super) const WIRE: AnswerWire = AnswerWire {
     usage: "usage",
     // Its `input_tokens` are those that no cache has a part in.
     counts: &[
-        ("/input_tokens", Count::Input),
-        ("/cache_read_input_tokens", Count::Input),
-        ("/cache_creation_input_tokens", Count::Input),
-        ("/cache_read_input_tokens", Count::Cached),
-        ("/cache_creation_input_tokens", Count::Written),
-        ("/output_tokens", Count::Output),
-        ("/output_tokens_details/thinking_tokens", Count::Reasoning),
+        ("/input_tokens", Count::Input, |usage| {
+            Some(usage.input.saturating_sub(usage.cached).saturating_sub(usage.written))
+        }),
+        ("/cache_read_input_tokens", Count::Input, |_| None),
+        ("/cache_creation_input_tokens", Count::Input, |_| None),
+        ("/cache_read_input_tokens", Count::Cached, |usage| Some(usage.cached)),
+        ("/cache_creation_input_tokens", Count::Written, |usage| Some(usage.written)),
+        ("/output_tokens", Count::Output, |usage| Some(usage.output)),
+        ("/output_tokens_details/thinking_tokens", Count::Reasoning, |usage| if_any(usage.reasoning)),
     ],
 };
 
@@ -144,7 +146,7 @@ fn write(reply: &Reply, head: &Head) -> Value {
         "content": content,
         "stop_reason": reply.finish.map(|finish| WIRE.word(finish)),
         "stop_sequence": null,
-        "usage": write_usage(reply.usage.unwrap_or_default()),
+        "usage": WIRE.write_usage(reply.usage.unwrap_or_default()),
     })
 }
 
@@ -211,19 +213,6 @@ fn block_pieces(block: &Object) -> (Value, Vec<Value>) {
         _ => {}
     }
     (Value::Object(begin), deltas)
-}
-
-fn write_usage(usage: Usage) -> Value {
-    let mut json = json!({
-        "input_tokens": usage.input.saturating_sub(usage.cached).saturating_sub(usage.written),
-        "cache_creation_input_tokens": usage.written,
-        "cache_read_input_tokens": usage.cached,
-        "output_tokens": usage.output,
-    });
-    if usage.reasoning > 0 {
-        json["output_tokens_details"] = json!({ "thinking_tokens": usage.reasoning });
-    }
-    json
 }
 
 /// Adds more of a block; `None` for what has no place.

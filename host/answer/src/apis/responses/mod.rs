@@ -8,14 +8,15 @@ mod said;
 mod stream;
 mod words;
 
+use leafgate_api::responses::{CUSTOM, FUNCTION};
 use serde_json::{Value, json};
 
 use events::item_events;
 
-use super::{AnswerWire, Count, LiveTerms, call_id};
+use super::{AnswerWire, Count, LiveTerms, call_id, if_any};
 use crate::event::StreamEvent;
 use crate::json::{Object, member, text};
-use crate::reply::{CallKind, Finish, Head, Reply, Usage};
+use crate::reply::{CallKind, Finish, Head, Reply};
 
 pub(super) const WIRE: AnswerWire = AnswerWire {
     put: stream::put,
@@ -47,11 +48,12 @@ pub(super) const WIRE: AnswerWire = AnswerWire {
     reasons: &[("max_output_tokens", Finish::Length), ("content_filter", Finish::Filtered)],
     usage: "usage",
     counts: &[
-        ("/input_tokens", Count::Input),
-        ("/input_tokens_details/cached_tokens", Count::Cached),
-        ("/input_tokens_details/cache_write_tokens", Count::Written),
-        ("/output_tokens", Count::Output),
-        ("/output_tokens_details/reasoning_tokens", Count::Reasoning),
+        ("/input_tokens", Count::Input, |usage| Some(usage.input)),
+        ("/input_tokens_details/cached_tokens", Count::Cached, |usage| Some(usage.cached)),
+        ("/input_tokens_details/cache_write_tokens", Count::Written, |usage| if_any(usage.written)),
+        ("/output_tokens", Count::Output, |usage| Some(usage.output)),
+        ("/output_tokens_details/reasoning_tokens", Count::Reasoning, |usage| Some(usage.reasoning)),
+        ("/total_tokens", Count::Sum, |usage| Some(usage.input.saturating_add(usage.output))),
     ],
 };
 
@@ -84,17 +86,17 @@ fn write(reply: &Reply, head: &Head) -> Value {
         }));
     }
     for (at, call) in reply.calls.iter().enumerate() {
-        let (kind, prefix, key) = match call.kind {
-            CallKind::Function => ("function_call", "fc", "arguments"),
-            CallKind::Custom => ("custom_tool_call", "ctc", "input"),
+        let (item, prefix) = match call.kind {
+            CallKind::Function => (FUNCTION, "fc"),
+            CallKind::Custom => (CUSTOM, "ctc"),
         };
         output.push(json!({
             "id": id(prefix, output.len()),
-            "type": kind,
+            "type": item.kind,
             "status": "completed",
             "call_id": call_id(call.id.expose(), at),
             "name": call.name.expose(),
-            key: call.arguments.expose(),
+            item.arguments: call.arguments.expose(),
         }));
     }
     response(reply, head, output)
@@ -174,20 +176,6 @@ fn response(reply: &Reply, head: &Head, output: Vec<Value>) -> Value {
         "tool_choice": "auto",
         "tools": [],
         "top_p": 1.0,
-        "usage": reply.usage.map(write_usage),
+        "usage": reply.usage.map(|usage| WIRE.write_usage(usage)),
     })
-}
-
-fn write_usage(usage: Usage) -> Value {
-    let mut json = json!({
-        "input_tokens": usage.input,
-        "input_tokens_details": { "cached_tokens": usage.cached },
-        "output_tokens": usage.output,
-        "output_tokens_details": { "reasoning_tokens": usage.reasoning },
-        "total_tokens": usage.input.saturating_add(usage.output),
-    });
-    if usage.written > 0 {
-        json["input_tokens_details"]["cache_write_tokens"] = usage.written.into();
-    }
-    json
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use leafgate_api::responses::{CUSTOM, CallItem, NAMELESS};
 use leafgate_tree::{Document, NodeId};
 
-use super::words::{CONTENT, List, SPOKEN, SUMMARY, is_call, lists};
+use super::words::{BEGINS, CONTENT, ENDS, List, SPOKEN, SUMMARY, is_call, lists};
 use crate::apis::UNKNOWN;
 use crate::event::StreamEvent;
 use crate::reading::{StrictReading, scalars};
@@ -64,7 +64,7 @@ impl Says for ResponseReader {
         let item = self.item(event);
         let response = event.member(root, "response");
         let said = match kind.as_str() {
-            "response.created" | "response.in_progress" | "response.queued" => {
+            kind if BEGINS.contains(&kind) => {
                 let texts = response.map(|response| self.in_response(event, response, Saying::First));
                 name(event, response).into_iter().chain(texts.unwrap_or_default()).collect()
             }
@@ -80,7 +80,7 @@ impl Says for ResponseReader {
                 said.push(Said::End(0, Position::end_of(item)));
                 said
             }
-            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+            kind if ENDS.contains(&kind) => {
                 let texts = response.map(|response| self.in_response(event, response, Saying::Again));
                 texts.unwrap_or_default().into_iter().chain([Said::EndAll]).collect()
             }

@@ -3,7 +3,7 @@
 use leafgate_api::responses::CallItem;
 use serde_json::{Value, json};
 
-use super::words::{CONTENT, List, SPOKEN, SUMMARY, asked, spoken};
+use super::words::{BEGINS, CONTENT, ENDS, List, SPOKEN, SUMMARY, asked, spoken};
 use crate::apis::{AnswerAssembly, failure};
 use crate::json::{Object, index, text};
 
@@ -15,13 +15,7 @@ pub(super) fn put(into: &mut AnswerAssembly, mut event: Object) -> bool {
     let kind = text(&event, "type").to_owned();
     let at = index(&event, "output_index").unwrap_or(0);
     match kind.as_str() {
-        "response.created"
-        | "response.in_progress"
-        | "response.queued"
-        | "response.completed"
-        | "response.incomplete"
-        | "response.failed"
-        | "response.cancelled" => {
+        kind if BEGINS.contains(&kind) || ENDS.contains(&kind) => {
             put_response(into, event.remove("response"));
         }
         "response.output_item.added" | "response.output_item.done" => {

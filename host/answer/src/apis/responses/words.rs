@@ -5,6 +5,11 @@ use leafgate_api::responses::{self, CallItem};
 use crate::json::{Object, text};
 use crate::said::TextKind;
 
+/// Events with a response that begins, and with one that has come to its end.
+pub(super) const BEGINS: [&str; 3] = ["response.created", "response.in_progress", "response.queued"];
+pub(super) const ENDS: [&str; 4] =
+    ["response.completed", "response.incomplete", "response.failed", "response.cancelled"];
+
 /// A list of texts in an item: where its parts are, and how their events are called.
 pub(super) struct List {
     /// The member of the item.

@@ -498,7 +498,7 @@ impl FakeTurn {
     fn section(&self, key: &str) -> SectionId {
         let document = self.draft.document();
         let places = (0..document.sections().len()).map(SectionId::from_index);
-        places.into_iter().find(|&id| document.section_key(id) == key).unwrap()
+        places.into_iter().find(|&id| self.draft.section_key(id) == key).unwrap()
     }
 
     fn view(&self) -> TurnView {
@@ -526,17 +526,17 @@ impl FakeTurn {
         let document = self.draft.document();
         let path = document.display_path(section.node);
         SectionView {
-            key: document.section_key(id),
-            label: document.section_label(id),
+            key: self.draft.section_key(id),
+            label: self.draft.section_label(id),
             kind: section.kind,
             node_type: section.node_type,
             role: section.role,
-            parent: section.parent.map(|parent| document.section_key(parent)),
+            parent: section.parent.map(|parent| self.draft.section_key(parent)),
             editable: section.editable,
             deletable: section.deletable,
             deleted: self.draft.is_deleted(section.node),
-            pinned: self.pins.contains(&document.section_key(id)),
-            pinned_by: self.pins.contains(&document.section_key(id)).then(|| "person".to_owned()),
+            pinned: self.pins.contains(&self.draft.section_key(id)),
+            pinned_by: self.pins.contains(&self.draft.section_key(id)).then(|| "person".to_owned()),
             pointer: document.pointer(section.node),
             source_message_index: section.message,
             content_index: section.content_index,
