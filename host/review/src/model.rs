@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use leafgate_admin::{
     AdminCall, ApiError, CapturedEdits, Diff, EditableRequest, ErrorCode, Event, Excepted, HoldView,
-    ModeView, Payload, Pending, Resumed, SavedList, SessionList, ShownText, Subagents, TurnMode, TurnSummary,
-    TurnView, read_answer,
+    ModeView, Payload, Pending, Resumed, SavedList, SavedScope, SessionList, ShownText, Subagents, TurnMode,
+    TurnSummary, TurnView, read_answer,
 };
 
 use crate::api::{ApiAnswer, ApiCall};
@@ -372,19 +372,24 @@ impl Model {
 
 /// Returns what was saved of a turn, in words.
 pub fn captured_notice(captured: &CapturedEdits) -> Notice {
-    if let Some(why) = &captured.not_saved {
-        let text = format!("Nothing was saved: {}.", why.trim_end_matches('.'));
-        return Notice { level: Level::Error, text };
-    }
-    let (number, scope) = (captured.edits.len(), captured.scope.label());
-    let mut text = match number {
-        0 => "No edit was saved.".to_owned(),
-        number => format!("{} saved: {scope}.", crate::rows::count(number, "edit")),
+    let scope = match captured.scope {
+        // The gate writes no file of a project: the caller does.
+        SavedScope::Project => "in the file",
+        scope => scope.label(),
+    };
+    let mut text = match (&captured.not_saved, captured.edits.len()) {
+        (Some(why), _) => format!("Nothing was saved: {}.", why.trim_end_matches('.')),
+        (None, 0) => "No edit was saved.".to_owned(),
+        (None, number) => format!("{} saved: {scope}.", crate::rows::count(number, "edit")),
     };
     for left_out in &captured.left_out {
         text.push_str(&format!(" Left out: {}: {}.", left_out.path, left_out.why.trim_end_matches('.')));
     }
-    let level = if captured.left_out.is_empty() { Level::Done } else { Level::Warning };
+    let level = match captured.not_saved {
+        Some(_) => Level::Error,
+        None if captured.left_out.is_empty() => Level::Done,
+        None => Level::Warning,
+    };
     Notice { level, text }
 }
 

@@ -188,8 +188,8 @@ fn print_diff(diff: &SavedDiff, printer: &mut Printer) -> io::Result<()> {
 pub(crate) fn tell(captured: &CapturedEdits, printer: &mut Printer) -> io::Result<()> {
     let Notice { level, text } = captured_notice(captured);
     match level {
-        Level::Done | Level::Warning => printer.line(&text)?,
-        Level::Error => printer.error_line(&format!("leafgate: {text}")),
+        Level::Done => printer.line(&text)?,
+        Level::Warning | Level::Error => printer.error_line(&format!("leafgate: {text}")),
     }
     Ok(())
 }

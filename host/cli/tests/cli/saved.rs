@@ -210,7 +210,7 @@ fn a_file_for_others_has_a_key_of_its_own_and_is_applied_offline() {
     fs::create_dir(gate.bench.path().join(".leafgate")).unwrap();
     let export = ["saved", "capture", id, "--on-drift", "pause", "--export", ".leafgate/saved.toml"];
     let told = gate.run(&export);
-    assert_eq!((told.code, told.out.as_str()), (0, "1 edit is saved in the file\n"), "{}", told.shown());
+    assert_eq!((told.code, told.out.as_str()), (0, "1 edit saved: in the file.\n"), "{}", told.shown());
     let again = gate.run(&export);
     assert!(again.code == 2 && again.err.contains("cannot write the new file"), "{}", again.shown());
     gate.run(&["pending", "cancel", id]);

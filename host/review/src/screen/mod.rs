@@ -122,7 +122,7 @@ impl ScreenQuestion {
 }
 
 /// Everything that is shown.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Screen {
     model: Model,
     places: Vec<PagePosition>,
@@ -148,8 +148,20 @@ pub struct Screen {
 impl Screen {
     /// Creates a screen of so many columns and rows.
     pub fn new(columns: u16, rows: u16) -> Screen {
-        let places = vec![PagePosition::new(PageView::List)];
-        let mut screen = Screen { places, size: (columns, rows), ..Screen::default() };
+        let mut screen = Screen {
+            model: Model::default(),
+            places: vec![PagePosition::new(PageView::List)],
+            editing: None,
+            cause: 0,
+            outside: None,
+            question: None,
+            excepting: None,
+            is_deaf: false,
+            search: None,
+            wanted: String::new(),
+            is_lost: false,
+            size: (columns, rows),
+        };
         for call in [AdminCall::Mode, AdminCall::Sessions, AdminCall::Pending] {
             screen.model.ask(call);
         }
