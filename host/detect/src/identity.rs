@@ -141,7 +141,7 @@ fn is_base58_address(text: &str) -> bool {
     let mut decoded = [0; 25];
     // A typed address may have a zero too many, or too few: it is as telling.
     let Ok(length) = bs58::decode(text.trim_start_matches('1')).onto(&mut decoded) else { return false };
-    decoded.rotate_right(decoded.len() - length);
+    decoded.rotate_right(25 - length);
     let (body, check) = decoded.split_at(21);
     matches!(body[0], 0x00 | 0x05) && Sha256::digest(Sha256::digest(body))[..4] == *check
 }

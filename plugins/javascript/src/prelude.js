@@ -10,6 +10,7 @@
   const CONFIDENCES = ["low", "medium", "high"];
   // The words of the contract, in its order.
   const ROLES = ["system", "user", "assistant", "tool", "other"];
+  const PLACES = { __proto__: null, system: 0, user: 1, assistant: 2, tool: 3, other: 4 };
   const VALUES = ["text", "number", "boolean", "null"];
   const KINDS = [
     "text", "tool-arguments", "tool-result", "reasoning", "tool-schema", "request-option", "metadata", "other",
@@ -225,8 +226,8 @@
     if (one.delete) return { ...target, delete: null };
     if (one.insertBefore !== undefined) {
       const { role, text } = one.insertBefore;
-      const place = ROLES.indexOf(role);
-      if (place < 0) throw new TypeError("the role of `insertBefore` is system, user, assistant, tool or other");
+      const place = PLACES[role];
+      if (place === undefined) throw new TypeError("the role of `insertBefore` is system, user, assistant, tool or other");
       return { ...target, insertBefore: [place, wellFormed(text, "`insertBefore`")] };
     }
     for (const what of ["note", "pause", "block"]) {
@@ -243,13 +244,13 @@
 
   // What the source exports, as it says it itself. Scripts are named by their digest: their version need say nothing.
   const about = (exported) => {
-    const { labels = [], summary, version, configSchema, detect, transform } = exported;
+    const { labels = [], summary = "", version = "", configSchema, detect, transform } = exported;
     if (!isArray(labels) || !labels.every((label) => typeof label === "string")) {
       throw new TypeError("`labels` is no list of strings");
     }
     const schema = configSchema === undefined ? undefined : stringify(configSchema);
     const is = (value) => typeof value === "function";
-    const said = { summary: String(summary || "A script without a `summary`."), version: String(version || "script") };
+    const said = { summary: String(summary) || "A script without a `summary`.", version: String(version) || "script" };
     return stringify({ labels, ...said, schema, detect: is(detect), transform: is(transform) });
   };
 

@@ -14,6 +14,7 @@ mod intercept;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
 
 use leafgate_admin::{TurnClass, TurnMode, TurnSummary};
 
