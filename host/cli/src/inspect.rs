@@ -1,8 +1,9 @@
 //! Commands that need no request: the program's own documentation.
 
+use std::ffi::OsString;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap_complete::Shell;
 
 use crate::args;
@@ -28,7 +29,11 @@ pub(crate) fn schema(of: SchemaCommand, printer: &mut Printer) -> anyhow::Result
 }
 
 /// Writes the reference of rule files.
-pub(crate) fn rules(printer: &mut Printer) -> anyhow::Result<Exit> {
+pub(crate) fn rules(rest: &[OsString], printer: &mut Printer) -> anyhow::Result<Exit> {
+    ensure!(
+        rest.is_empty(),
+        "there is nothing below `leafgate help rules`, which has all keys of rule files"
+    );
     printer.line(leafgate_policy::REFERENCE.trim_end())?;
     Ok(Exit::Done)
 }

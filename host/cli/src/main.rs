@@ -81,9 +81,10 @@ fn main() -> std::process::ExitCode {
         #[cfg(target_os = "linux")]
         [word, rest @ ..] if word == confine::CONFINE => confine::run(rest),
         words => {
-            let is_of_rules = words.iter().eq(["help", "rules"]);
+            let is_of_rules = words.get(..2).is_some_and(|words| words.iter().eq(["help", "rules"]));
             let mut printer = Printer::for_terminal();
-            let ending = if is_of_rules { inspect::rules(&mut printer) } else { call(&mut printer) };
+            let ending =
+                if is_of_rules { inspect::rules(&words[2..], &mut printer) } else { call(&mut printer) };
             ended(ending, &mut printer)
         }
     };

@@ -3,8 +3,9 @@
 //! Sums stand in `SHA256SUMS` beside the file, as sha256sum(1) writes them, signatures in
 //! `SHA256SUMS.sig`, as `leafgate plugin sign` does. Nothing is asked of a network.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -54,8 +55,7 @@ fn verified(args: &VerifyParcelArgs) -> anyhow::Result<(Vec<String>, bool)> {
         (of.strip_prefix([' ', '*'])? == name).then_some(sum)
     });
     let Some(wanted) = wanted else { return Ok((vec![format!("{shown} has no sum of {name}")], false)) };
-    let file = fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
-    let found = base16ct::lower::encode_string(&Sha256::digest(file));
+    let found = base16ct::lower::encode_string(&digest(&args.file)?);
     if !wanted.eq_ignore_ascii_case(&found) {
         return Ok((vec![format!("{name} is not what {shown} says: its sum is {found}")], false));
     }
@@ -72,6 +72,18 @@ fn verified(args: &VerifyParcelArgs) -> anyhow::Result<(Vec<String>, bool)> {
     // Without a key it counts that nothing speaks against the sums.
     let holds = if args.keys.is_empty() { by.stale.is_empty() } else { is_signed };
     Ok((said, holds))
+}
+
+fn digest(path: &Path) -> anyhow::Result<[u8; 32]> {
+    let cannot_read = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot_read)?;
+    let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut part).with_context(cannot_read)? {
+            0 => return Ok(digest.finalize().into()),
+            length => digest.update(&part[..length]),
+        }
+    }
 }
 
 #[cfg(test)]

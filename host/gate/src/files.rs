@@ -37,11 +37,14 @@ fn size(read: &Extraction) -> usize {
     EACH + read.texts.iter().map(|text| text.len()).sum::<usize>()
 }
 
+/// What was read of files, by their SHA-256.
+type KnownFiles = LruCache<[u8; 32], Arc<Extraction>>;
+
 /// What reads files, and what it has read.
 pub(crate) struct FileReader {
     extract: Option<Arc<dyn Extract>>,
     /// What was read, and the bytes that it takes.
-    known: Mutex<(LruCache<[u8; 32], Arc<Extraction>>, usize)>,
+    known: Mutex<(KnownFiles, usize)>,
     /// How many more may be read now.
     turns: (Mutex<usize>, Condvar),
 }

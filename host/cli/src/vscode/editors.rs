@@ -131,12 +131,11 @@ impl SettingsFolder {
         let there = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut profiles: BTreeSet<PathBuf> =
             there.filter(|profile| profile.join(kind.name()).exists()).collect();
-        for (name, flags) in self.profiles() {
-            match flags[kind.flag()] == true {
-                true => profiles.remove(&folder.join(name)),
-                false => profiles.insert(folder.join(name)),
-            };
-        }
+        let (own, borrowed): (Vec<_>, Vec<_>) =
+            self.profiles().into_iter().partition(|(_, flags)| flags[kind.flag()] != true);
+        let borrowed: Vec<_> = borrowed.iter().map(|(name, _)| folder.join(name)).collect();
+        profiles.retain(|profile| !borrowed.contains(profile));
+        profiles.extend(own.iter().map(|(name, _)| folder.join(name)));
         let files =
             std::iter::once(self.folder.clone()).chain(profiles).map(|folder| folder.join(kind.name()));
         files.filter(|file| kind == EditorFile::Settings || file.exists()).collect()

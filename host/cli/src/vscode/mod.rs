@@ -162,8 +162,10 @@ fn on(folders: &[SettingsFolder], printer: &mut Printer) -> anyhow::Result<Exit>
         record.files.remove(&file.path);
     }
     record.write(&data)?;
-    for (path, beyond) in EditorReport::of(folders)?.beyond_settings() {
-        printer.line(&format!("{}: {beyond}", path.display()))?;
+    for (file, (text, _)) in files.iter().zip(&led) {
+        for beyond in status::leaving(file.kind, text, &gate)?.1 {
+            printer.line(&format!("{}: {beyond}", file.path.display()))?;
+        }
     }
     printer.line(
         "An editor that runs follows at once. Agents in it that are Copilot CLI need a new window from `leafgate exec code .`.",

@@ -1,7 +1,7 @@
 //! `vscode status`: what of an editor's requests goes through the gate, and what past it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use serde::Serialize;
@@ -102,11 +102,6 @@ impl EditorReport {
     /// Returns what no setting leads.
     pub(crate) fn beyond(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| file.beyond.iter().chain(&file.window)).map(String::as_str)
-    }
-
-    /// Returns what of each file's models no setting leads.
-    pub(super) fn beyond_settings(&self) -> impl Iterator<Item = (&Path, &str)> {
-        self.files.iter().flat_map(|file| file.beyond.iter().map(|beyond| (&*file.path, &**beyond)))
     }
 
     /// Says in one line how it is.

@@ -174,6 +174,12 @@ fn rule_files_have_a_schema_and_a_reference() {
             ["help"].into_iter().chain(group.iter().copied().filter(|word| *word != "help")).collect();
         assert_eq!(bench.run(group, "").shown(), bench.run(&words, "").shown(), "{group:?}");
     }
+    let below = bench.run(&["help", "rules", "x"], "");
+    assert!(
+        below.code == 2 && below.err.contains("nothing below `leafgate help rules`"),
+        "{}",
+        below.shown()
+    );
     for call in [&["plugin", "help", "nothing"][..], &["help", "nothing"]] {
         let unknown = bench.run(call, "");
         let said = "unrecognized subcommand 'nothing'";

@@ -2,8 +2,8 @@
 //!
 //! The expression is split at its top-level `&&`. Terms that name no leaf are evaluated once per
 //! request; when one of them is false, no leaf is looked at. The answer is that of CEL: `&&` does
-//! not care about order, and where a term of the request fails, the whole expression is evaluated
-//! for each leaf after all.
+//! not care about order, and where a term of the request fails and none is false, the whole expression
+//! is evaluated for each leaf after all.
 //!
 //! No message from here quotes the leaf: the interpreter's own errors may, so only their kind is
 //! reported.
@@ -76,12 +76,12 @@ pub(crate) enum ForRequest {
 /// Why an expression gave no answer. Its text never quotes the leaf.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum ConditionError {
-    #[error("`when` looks at more than its budget allows")]
-    OverBudget,
-    #[error("`when` gave no true or false")]
-    NotBool,
     #[error("`when` failed: {0}")]
     Failed(String),
+    #[error("`when` gave no true or false")]
+    NotBool,
+    #[error("`when` looks at more than its budget allows")]
+    OverBudget,
 }
 
 static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
@@ -127,7 +127,7 @@ impl Condition {
         Ok(condition)
     }
 
-    /// Returns why it does not hold for a request, as far as that decides; `None` where it may hold.
+    /// Returns what a request leaves unmet of it: a term that is false decides, one that fails does not.
     pub(crate) fn unmet_by_request(&self, request: &RequestFacts<'_>) -> Option<Unmet> {
         self.unmet_by(&[false], request, None)
     }

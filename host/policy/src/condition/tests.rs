@@ -35,6 +35,8 @@ fn terms_of_the_request_are_decided_without_a_leaf() {
         ("request.model == 'a' || request.stream", "a", ForRequest::Always),
         ("request.model == 'a' || leaf.text == 'x'", "b", ForRequest::LeafTerms),
         ("int(request.model) > 3 && leaf.text == 'x'", "b", ForRequest::Whole),
+        ("int(request.model) > 3 && request.model == 'a'", "b", ForRequest::Never),
+        ("int(request.model) > 3 && leaf.text == 'x' && request.model == 'a'", "b", ForRequest::Never),
     ] {
         let condition = Condition::compile(source, true).unwrap();
         assert_eq!(condition.for_request(&request(model)), decided, "{source}");

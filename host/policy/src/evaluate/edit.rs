@@ -121,9 +121,11 @@ impl<'p> Run<'p> {
         index: RuleIndex,
         edit: impl FnOnce(&mut Self) -> Result<usize, EditError>,
     ) {
-        match self.first_match(index) {
-            Ok(None) => {}
-            Ok(Some(_)) => {
+        // The rule that chose the model was asked about the one before.
+        let is_chosen = self.chosen_model.is_some_and(|(chosen, _)| chosen == index);
+        match if is_chosen { Ok(true) } else { self.first_match(index).map(|first| first.is_some()) } {
+            Ok(false) => {}
+            Ok(true) => {
                 self.report.rules[index].matched += 1;
                 self.make(index, edit);
             }

@@ -103,6 +103,10 @@ impl Run<'_> {
             let with = if self.is_number(run[0]) { With::Surrogate } else { self.with(hit.rule) };
             let redaction = self.redaction(&hit, with, text, Some(&seen)).map_err(|it| (hit.rule, it))?;
             let terms = self.terms(&hit);
+            if let [(part, at)] = &parts[..] {
+                of_leaf[*part].push((hit.rule, Redaction { at: at.clone(), terms, ..redaction }));
+                continue;
+            }
             let mut replacement = redaction.replacement.clone();
             for (part, at) in parts {
                 let (replacement, terms) = (take(&mut replacement), terms.clone());

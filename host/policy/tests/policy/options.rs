@@ -354,6 +354,26 @@ fn every_rule_is_asked_about_the_model_that_a_request_goes_to() {
 }
 
 #[test]
+fn a_model_that_a_condition_chooses_is_the_one_that_is_asked() {
+    let rules = "
+        [[rule]]
+        id = 'larger'
+        when = 'request.model == \"small\"'
+        action = 'rewrite'
+        model = 'big'
+    ";
+    let policy = policy(rules);
+    let body = json!({ "model": "small", "messages": [{ "role": "user", "content": "x" }] });
+    let asked = evaluate(&policy, &body);
+    assert_eq!(sent(&asked)["model"], "big");
+    assert_eq!((asked.report.rules[0].matched, asked.report.rules[0].edits), (1, 1));
+    let context = Context { session: "s1", model: Some("small"), ..Context::default() };
+    let body = parse(r#"{"model":"small","contents":[{"parts":[{"text":"x"}]}]}"#, Format::Gemini);
+    assert_eq!(policy.model_for(&body, &context), Some("big"));
+    assert_eq!(sent(&policy.evaluate(body, &context, &vault()))["model"], "big");
+}
+
+#[test]
 fn where_the_path_names_the_model_a_rule_chooses_what_is_asked_there() {
     let rules = "
         [[rule]]
