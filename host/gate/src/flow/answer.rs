@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader, answer_events, append_text};
+use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader, answer_events};
 use serde_json::Value;
 
 use crate::answer::gather_whole;
@@ -99,11 +99,11 @@ fn written(
     if answer.failure.is_some() {
         return None;
     }
-    let mut whole = answer.json();
-    let added = footnote.is_some_and(|footnote| append_text(api, &mut whole, footnote));
-    if came == wanted && !added {
+    let added = footnote.and_then(|footnote| answer.with_text(footnote));
+    if came == wanted && added.is_none() {
         return None;
     }
+    let whole = added.unwrap_or_else(|| answer.json());
     match wanted {
         // A list of answers stays one.
         AnswerForm::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
