@@ -163,6 +163,18 @@ impl Answer {
         }
     }
 
+    /// Returns the answer with a text behind all that it says to people; `None` where it has no place for one. An answer that calls
+    /// tools of the client is no last word.
+    pub fn with_text(&self, text: &str) -> Option<Value> {
+        let (wire, mut whole) = (wire(self.api), self.json());
+        let inner = match wire.wrapped_in {
+            Some(key) => whole.get_mut(key)?,
+            None => &mut whole,
+        };
+        self.calls.is_empty().then(|| (wire.append)(inner, text)).flatten()?;
+        Some(whole)
+    }
+
     /// Returns what a further request repeats of the answer: a message of chat completions, Messages and
     /// Gemini, the items of Responses. It has all that the provider wants to see again, signed and
     /// encrypted reasoning too, which a [`Reply`] has not.

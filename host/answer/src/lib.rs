@@ -66,7 +66,7 @@ pub use leafgate_api::Api;
 
 pub use account::{Account, Heard};
 pub use answer::{Answer, RunKind, TextRun};
-pub use apis::{answer_events, append_text, write_answer};
+pub use apis::{answer_events, write_answer};
 pub use calls::{CallError, Gathered, Gathering, Holding};
 pub use event::StreamEvent;
 pub use hearing::{Hearing, StreamStep};

@@ -42,17 +42,6 @@ pub fn answer_events(api: Api, whole: &Value, usage: bool) -> Option<Vec<StreamE
     pieces.into_iter().map(wrapped).collect()
 }
 
-/// Adds a text behind all that a whole answer says to people, and returns whether it could: an answer that
-/// calls tools is no last word.
-pub fn append_text(api: Api, whole: &mut Value, text: &str) -> bool {
-    let wire = wire(api);
-    let inner = match wire.wrapped_in {
-        Some(key) => whole.get_mut(key),
-        None => Some(whole),
-    };
-    inner.and_then(|inner| (wire.append)(inner, text)).is_some()
-}
-
 /// Returns how an API spells answers.
 pub(crate) fn wire(api: Api) -> &'static AnswerWire {
     match api {
@@ -141,7 +130,7 @@ pub(crate) struct AnswerWire {
     /// Writes a reply as a whole answer.
     write: fn(&Reply, &Head) -> Value,
     /// Adds a text to a whole answer; `None` where it has no place for one.
-    append: fn(&mut Value, &str) -> Option<()>,
+    pub(crate) append: fn(&mut Value, &str) -> Option<()>,
     /// The stream that a whole answer stands for.
     events: fn(&Object, bool) -> Option<Vec<StreamEvent>>,
     /// Makes what reads an answer, given whether its reasoning comes with an encrypted copy.

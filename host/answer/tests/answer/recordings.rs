@@ -1,13 +1,12 @@
 //! What the crate promises, over every recorded answer.
 
 use leafgate_answer::{
-    Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply, answer_events, append_text,
-    write_answer,
+    Answer, AnswerLimits, Api, Call, CallKind, Finish, Head, Reader, Reply, answer_events, write_answer,
 };
 use leafgate_harness::recordings;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The folders of recorded answers, their API, and how many answers of each kind every clone has.
 const FOLDERS: [(&str, Api, usize, usize); 6] = [
@@ -366,21 +365,26 @@ fn no_event_makes_it_panic() {
 
 #[test]
 fn a_last_word_is_added_behind_what_an_answer_says() {
+    let read = |api, whole: Value| Answer::read(api, whole.to_string().into()).unwrap();
     for &api in Api::ALL {
         let reply = Reply { content: "Hi.".into(), finish: Some(Finish::Stop), ..Reply::default() };
-        let mut whole = write_answer(api, &reply, &Head::default());
-        assert!(append_text(api, &mut whole, " Bye."), "{api:?}");
-        let mut reader = Reader::whole(api, AnswerLimits::default());
-        reader.push(whole.to_string().as_bytes()).unwrap();
-        let read = reader.finish().unwrap().reply;
+        let said = read(api, write_answer(api, &reply, &Head::default())).with_text(" Bye.");
+        let read_again = read(api, said.unwrap()).reply;
         assert!(
-            read.content.expose().starts_with("Hi.") && read.content.expose().ends_with("Bye."),
+            read_again.content.expose().starts_with("Hi.") && read_again.content.expose().ends_with("Bye."),
             "{api:?}"
         );
 
         let call = Call { id: "c".into(), name: "look".into(), arguments: "{}".into(), ..Call::default() };
         let calls = Reply { calls: vec![call], finish: Some(Finish::Calls), ..Reply::default() };
-        let mut whole = write_answer(api, &calls, &Head::default());
-        assert!(!append_text(api, &mut whole, " Bye."), "{api:?}: the model goes on");
+        let calls = read(api, write_answer(api, &calls, &Head::default()));
+        assert_eq!(calls.with_text(" Bye."), None, "{api:?}: the model goes on");
     }
+    let function = json!({ "name": "look", "arguments": "{}" });
+    let old = json!({ "choices": [{ "message": { "content": "Hi.", "function_call": function } }] });
+    assert_eq!(read(Api::Chat, old).with_text(" Bye."), None, "a call in its old form");
+    let said = json!({ "type": "message", "content": [{ "type": "output_text", "text": "Hi." }] });
+    let searched = json!({ "output": [{ "type": "web_search_call", "id": "ws" }, said] });
+    let said = read(Api::Responses, searched).with_text(" Bye.").unwrap();
+    assert_eq!(said["output"][1]["content"][0]["text"], "Hi. Bye.", "the provider has run its tool");
 }

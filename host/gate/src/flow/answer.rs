@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader, answer_events, append_text};
+use leafgate_answer::{AnswerLimits, Api as AnswerApi, Reader, answer_events};
 use serde_json::Value;
 
 use crate::answer::gather_whole;
@@ -95,10 +95,12 @@ impl DowngradeFlow {
         if answer.failure.is_some() {
             return None;
         }
-        let mut whole = answer.json();
-        let added = self.footnote().is_some_and(|footnote| append_text(api, &mut whole, &footnote));
+        let added = self.footnote().and_then(|footnote| answer.with_text(&footnote));
+        if came == self.wanted() && added.is_none() {
+            return None;
+        }
+        let whole = added.unwrap_or_else(|| answer.json());
         match self.wanted() {
-            wanted if came == wanted && !added => None,
             // A list of answers stays one.
             AnswerForm::Whole if bytes.trim_ascii_start().starts_with(b"[") => {
                 Some(Value::from(vec![whole]).to_string().into())

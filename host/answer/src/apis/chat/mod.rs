@@ -122,9 +122,6 @@ fn write(reply: &Reply, head: &Head) -> Value {
 
 fn append(whole: &mut Value, text: &str) -> Option<()> {
     let message = whole.pointer_mut("/choices/0/message")?;
-    if message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()) {
-        return None;
-    }
     let said = message["content"].as_str().unwrap_or_default();
     message["content"] = format!("{said}{text}").into();
     Some(())

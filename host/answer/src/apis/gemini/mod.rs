@@ -138,9 +138,6 @@ fn write(reply: &Reply, head: &Head) -> Value {
 
 fn append(whole: &mut Value, text: &str) -> Option<()> {
     let parts = whole.pointer_mut("/candidates/0/content/parts")?.as_array_mut()?;
-    if parts.iter().any(|part| part.get("functionCall").is_some()) {
-        return None;
-    }
     parts.push(serde_json::json!({ "text": text }));
     Some(())
 }

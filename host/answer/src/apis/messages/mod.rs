@@ -152,9 +152,6 @@ fn write(reply: &Reply, head: &Head) -> Value {
 
 fn append(whole: &mut Value, text: &str) -> Option<()> {
     let content = whole.get_mut("content")?.as_array_mut()?;
-    if content.iter().any(|block| block["type"] == "tool_use") {
-        return None;
-    }
     content.push(serde_json::json!({ "type": "text", "text": text.trim_start() }));
     Some(())
 }

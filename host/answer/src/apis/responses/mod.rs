@@ -104,9 +104,6 @@ fn write(reply: &Reply, head: &Head) -> Value {
 
 fn append(whole: &mut Value, text: &str) -> Option<()> {
     let output = whole.get_mut("output")?.as_array_mut()?;
-    if output.iter().any(|item| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call"))) {
-        return None;
-    }
     let message = output.iter_mut().rev().find(|item| item["type"] == "message")?;
     let mut parts = message.get_mut("content")?.as_array_mut()?.iter_mut().rev();
     let part = parts.find(|part| part["type"] == "output_text")?;
