@@ -123,6 +123,10 @@ pub(crate) fn select<S: AsRef<str>>(selectors: &[S]) -> Result<Vec<Arc<Row>>, Un
     let mut wanted = vec![false; ROWS.len()];
     for selector in selectors {
         let asked = selector.as_ref();
+        if let Some(at) = ROWS.iter().position(|row| row.id.as_str() == asked) {
+            wanted[at] = true;
+            continue;
+        }
         // A pack with a glob of all that is in it, as paths and other tools have it.
         let selector = asked.strip_suffix("/*").unwrap_or(asked);
         let mut known = false;

@@ -210,10 +210,10 @@ impl TableReader<'_, '_> {
         value: &mut Spanned<DeValue<'_>>,
     ) -> bool {
         let span = value.span();
-        if matches!(takes, Type::Table | Type::TextOrTable) && !self.keeps_json(name, value) {
-            return false;
-        }
         match (takes, value.get_mut()) {
+            (Type::Table | Type::TextOrTable, DeValue::Table(_)) | (Type::TextOrTable, DeValue::Array(_)) => {
+                self.keeps_json(name, value)
+            }
             (Type::Of(what, keys), DeValue::Table(table)) => {
                 self.table(table, &span, keys, what);
                 true
@@ -371,7 +371,7 @@ fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) ->
             return (!is_known).then(|| (format!("`{word}` is no value of `{name}`"), hint()));
         }
         (Type::Number(range), DeValue::Integer(number)) => {
-            // What is read is written as TOML again, which has no larger numbers than an `i64`.
+            // TOML has no larger numbers than an `i64`.
             let number = i64::from_str_radix(number.as_str(), number.radix());
             number.is_ok_and(|number| u64::try_from(number).is_ok_and(|number| range.allow(number)))
         }
@@ -380,7 +380,6 @@ fn wrong(name: &str, takes: Type, value: &DeValue<'_>, may_be_left_out: bool) ->
         (Type::Text | Type::TextOrTable, DeValue::String(_)) => true,
         (Type::Until, DeValue::String(_) | DeValue::Datetime(_)) => true,
         (Type::Flag | Type::FlagOr(_), DeValue::Boolean(_)) => true,
-        (Type::Table | Type::TextOrTable, DeValue::Table(_)) | (Type::TextOrTable, DeValue::Array(_)) => true,
         _ => false,
     };
     (!is_right).then(|| (format!("`{name}` must be {}", takes.said()), takes.hint(value).to_owned()))

@@ -71,7 +71,9 @@ pub fn written_exceptions(folder: &Path, keys: &TokenKeys) -> Result<Vec<Written
         for (place, raw) in raw::rows(&read.exceptions).iter().enumerate() {
             let origin = complaints.origin(&raw.span());
             let raw = raw.get_ref();
-            let token = keys.token(LABEL, &raw.says.to_string());
+            // What is wrong in it is not among what it says.
+            let broken_at = if raw.broken.is_empty() { String::new() } else { origin.to_string() };
+            let token = keys.token(LABEL, &format!("{}{broken_at}", raw.says));
             let id = token.as_str().trim_start_matches(LABEL).trim_start_matches('_').to_owned();
             let table = TableExplanation::of_exception(&origin, raw.says_starred());
             all.push(WrittenException { id, path: path.clone(), table, place, text: Arc::clone(&text) });

@@ -52,18 +52,19 @@ impl TestCompiler<'_, '_> {
 
     fn matter(&mut self, raw: &RawTest, header: &Range<usize>) -> Option<TestMatter> {
         let keys = ["text", "request", "file", "answer", "answer_file"];
+        if keys.iter().any(|key| raw.broken.contains(*key)) {
+            return None;
+        }
         let spans: Vec<Range<usize>> = keys.iter().filter_map(|key| raw.place(key)).collect();
         let [span] = spans.as_slice() else {
-            if keys.iter().all(|key| !raw.broken.contains(*key)) {
-                let hint = "give one of `text` (what the user says), `request` (the body) and `file`, or for rules \
-                            about answers `answer` or `answer_file`";
-                let message = if spans.is_empty() {
-                    "a test without a request or an answer"
-                } else {
-                    "a test has one request or one answer"
-                };
-                self.complaints.error(header.clone(), message, hint);
-            }
+            let hint = "give one of `text` (what the user says), `request` (the body) and `file`, or for rules \
+                        about answers `answer` or `answer_file`";
+            let message = if spans.is_empty() {
+                "a test without a request or an answer"
+            } else {
+                "a test has one request or one answer"
+            };
+            self.complaints.error(header.clone(), message, hint);
             return None;
         };
         match raw.answer.is_some() || raw.answer_file.is_some() {

@@ -83,11 +83,15 @@ impl Compiler<'_, '_> {
         let mut without: Vec<(&str, Range<usize>)> = Vec::new();
         let mut own: BTreeMap<String, Arc<OwnDetector>> = BTreeMap::new();
         let known = known_detectors();
+        let words: Vec<&str> = names.iter().map(|(word, _)| *word).collect();
         for (word, span) in names {
             if word == ONE_LINE {
                 let pack = OF_MANY_LINES.iter().find_map(|id| id.split('/').next());
                 detectors.extend(pack.map(str::to_owned));
-                without.extend(OF_MANY_LINES.map(|id| (id, span.clone())));
+                // One that is named beside it is looked for.
+                let named = |id: &&str| words.iter().any(|word| word == id || Some(*word) == pack);
+                let others = OF_MANY_LINES.into_iter().filter(|id| !named(id));
+                without.extend(others.map(|id| (id, span.clone())));
             } else if word == PACK || word.starts_with("own/") {
                 own.extend(self.own_named(word, span));
             } else if let Some(left_out) = word.strip_prefix('!').filter(|word| known.contains(word)) {

@@ -154,6 +154,8 @@ fn a_rule_that_must_see_all_of_a_text_says_that_a_stream_waits() {
             redact.to_owned(),
             "\"!secrets/private-key\", \"!secrets/private-key-base64\", \"!secrets/putty-key\", leave it out",
         ),
+        (redact.replace("']", "', 'secrets/one-line']"), "find what goes over many lines"),
+        (redact.replace("']", "/one-line', 'secrets/putty-key']"), "\"!secrets/putty-key\", leave it out"),
         (block.to_owned(), "`when` asks about whole texts"),
         (replace("a.*b"), "more than 256 bytes with blanks among them"),
         (replace("^a"), "where a text begins or ends"),
