@@ -358,6 +358,7 @@ fn a_model_that_a_condition_chooses_is_the_one_that_is_asked() {
     let rules = "
         [[rule]]
         id = 'larger'
+        match = {}
         when = 'request.model == \"small\"'
         action = 'rewrite'
         model = 'big'
