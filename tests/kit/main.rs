@@ -10,6 +10,7 @@ mod clients;
 mod demo;
 mod digests;
 mod hostile;
+mod load;
 mod plugins;
 mod run;
 mod soak;

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, ensure};
 use leafgate_tests::admin::Admin;
 use leafgate_tests::gate::{self, Gate};
 use serde_json::{Value, json};
 
+use crate::load::Load;
 use crate::run::step;
 
 const REQUESTS: usize = 100_000;
@@ -17,26 +17,19 @@ const REQUESTS: usize = 100_000;
 /// More than two cores can serve.
 const CONNECTIONS: usize = 32;
 
-/// After this share of the requests caches, pools and the queue of the log have their size.
-const SETTLED: usize = REQUESTS / 4;
-
-/// What remembered conversations and the allocator's own habits may take from then on, in KiB.
-const GROWTH: usize = 64 * 1024;
-
-/// Streams them, and reads the log.
+/// Streams chats of many sizes, each of which must come back as it was sent, and reads the log.
 pub(crate) fn streams() -> Result<()> {
     step(&format!("streaming {REQUESTS} answers over {CONNECTIONS} connections"));
     let data = tempfile::tempdir()?;
     let gate = Gate::start_in(data.path(), &["--upstream", "echo:"])?;
-    let (sent, settled) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        let start = |_| scope.spawn(|| talk(&gate, &sent, &settled));
-        let workers: Vec<_> = (0..CONNECTIONS).map(start).collect();
-        workers.into_iter().try_for_each(|worker| {
-            worker.join().map_err(|_| anyhow::anyhow!("a connection's thread panicked"))?
-        })
+    let load = Load { requests: REQUESTS, connections: CONNECTIONS };
+    load.stays_level(&gate, |client, number| {
+        let body = body(number);
+        let answer = client.chat(body.as_bytes())?;
+        ensure!(answer.status() == 200, "request {number} got `{}`", answer.start);
+        ensure!(answer.said()? == body, "request {number} came back changed");
+        Ok(())
     })?;
-    let (before, after) = (settled.load(Ordering::Relaxed), gate.memory()?);
     let admin = Admin::of(&gate)?;
     ensure!(admin.get("/v1/log")?["written"] == true, "the log could not be written");
     let store = admin.get("/v1/status")?["store"].take();
@@ -48,31 +41,7 @@ pub(crate) fn streams() -> Result<()> {
         rows as u64 + missed >= REQUESTS as u64,
         "{REQUESTS} requests gave {rows} rows, and {missed} messages are said to be missed"
     );
-    let (Some(after), true) = (after, before > 0) else {
-        step("this system does not tell how much memory a process has; its growth was not checked");
-        return Ok(());
-    };
-    step(&format!("the gate had {} MiB after {SETTLED} and {} MiB at the end", before / 1024, after / 1024));
-    ensure!(after < before + GROWTH, "the gate's memory grew from {before} to {after} KiB");
     Ok(())
-}
-
-/// One connection: streamed chats of many sizes, each of which must come back as it was sent.
-fn talk(gate: &Gate, sent: &AtomicUsize, settled: &AtomicUsize) -> Result<()> {
-    let mut client = gate.client()?;
-    loop {
-        let number = sent.fetch_add(1, Ordering::Relaxed);
-        if number >= REQUESTS {
-            return Ok(());
-        }
-        if number == SETTLED {
-            settled.store(gate.memory()?.unwrap_or(0), Ordering::Relaxed);
-        }
-        let body = body(number);
-        let answer = client.chat(body.as_bytes())?;
-        ensure!(answer.status() == 200, "request {number} got `{}`", answer.start);
-        ensure!(answer.said()? == body, "request {number} came back changed");
-    }
 }
 
 fn body(number: usize) -> String {
